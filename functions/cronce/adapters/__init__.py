@@ -1,0 +1,1 @@
+"""Ports made real: DynamoDB, SQS, the clock."""

@@ -1,0 +1,1 @@
+"""The rules of scheduling: pure, no AWS, no environment, no clock."""

@@ -1,0 +1,1 @@
+"""What a run can call: one module per kind of target."""
