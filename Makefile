@@ -1,0 +1,98 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(shell \
+	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCKS := core api dev emulator faults node
+SEEDS ?= 200
+FIRST ?= 1
+ARGS ?=
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: venv
+venv: $(STAMP) ## the checkout's own environment, from pinned hashes
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then echo 'cronce needs Python 3.11 or newer; set PYTHON=/path/to/python3' >&2; exit 1; fi
+	@if [ ! -x $(BIN)/python ]; then \
+	  $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo '$(PYTHON) cannot make environments: install its venv package (Debian: python3-venv)' >&2; exit 1; }; \
+	  echo 'making $(VENV)'; $(PYTHON) -m venv $(VENV); fi
+	@echo 'installing requirements/dev.txt'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
+	@touch $@
+
+.PHONY: tools
+tools: venv ## Node (only where there is none), the CDK command line, DynamoDB Local
+	@$(BIN)/python -m cronce.cli.toolchain
+
+.PHONY: demo
+demo: venv ## deploy to a local emulator, run jobs, kill a worker, judge
+	@$(BIN)/cronce demo $(ARGS)
+
+.PHONY: up
+up: venv ## start the emulator and deploy to it
+	@$(BIN)/cronce up $(ARGS)
+
+.PHONY: down
+down: venv ## stop the emulator; its state stays
+	@$(BIN)/cronce down
+
+.PHONY: test
+test: tools ## every test that needs no deployment
+	@$(BIN)/python -m pytest -m "not e2e" $(ARGS)
+
+.PHONY: e2e
+e2e: tools ## deploy to an emulator of its own and test there
+	@$(BIN)/python -m pytest -m e2e $(ARGS)
+
+.PHONY: lint
+lint: venv ## format, lint and types, without changing anything
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+.PHONY: format
+format: venv ## put the format right
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: check
+check: lint test ## format, lint, types, tests
+
+.PHONY: simulate
+simulate: venv ## random schedules of crashes and lost messages: SEEDS=200 FIRST=1
+	@$(BIN)/python -m cronce.testing.simulate --seeds $(SEEDS) --first $(FIRST) $(ARGS)
+
+.PHONY: faults
+faults: tools ## the deployment behind a proxy that loses answers
+	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+
+.PHONY: bench
+bench: tools ## request units and throughput
+	@$(BIN)/python -m pytest -m bench tests $(ARGS)
+
+.PHONY: fuzz-schedules
+fuzz-schedules: venv ## schedules against independent implementations
+	@$(BIN)/python -m pytest -m fuzz tests $(ARGS)
+
+.PHONY: lock
+lock: venv ## recompile the pins from requirements/*.in and package.json
+	@for name in $(LOCKS); do echo "requirements/$$name.txt"; \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header requirements/$$name.in -o requirements/$$name.txt; done
+	@npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
+
+.PHONY: clean
+clean: ## what builds and tests left; environments and the emulator's state stay
+	@rm -rf build/assets dist cdk.out .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './node_modules/*' -not -path './build/*' -prune -exec rm -rf {} +
