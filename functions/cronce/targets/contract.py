@@ -74,7 +74,8 @@ class Target(Protocol):
 
 
 def succeeded(code: str, result: str | bytes | None = None) -> Answer:
-    return Answer(True, "succeeded", False, code, result=None if result is None else excerpt(result))
+    shown = None if result is None else excerpt(result)
+    return Answer(True, "succeeded", False, code, result=shown)
 
 
 def retried(code: str, detail: str | bytes, retry_after: int | None = None) -> Answer:
@@ -146,7 +147,7 @@ _JSON = re.compile(rf"(?:<|(?<!\\)\\u003[cC])cronce\.({_NAMES})(?:>|\\u003[eE])"
 
 
 def expand(payload: str, call: Call) -> str:
-    """`payload` with `<cronce.run_id>`, `.job_id`, `.scheduled_for`, `.attempt`, `.deadline` filled.
+    """`payload` with `<cronce.run_id>`, job_id, scheduled_for, attempt and deadline filled in.
 
     In a JSON payload the values are escaped as the inside of a JSON string. One pass: what was
     inserted is not looked at again. Unknown placeholders stay as they are.
