@@ -11,7 +11,7 @@ DISPATCHER_TIMEOUT: Final = 55
 DISPATCHER_STOP_AFTER: Final = 45
 API_TIMEOUT: Final = 29
 
-# The tick. Three periods ahead and a little, so that one lost tick at the worst spacing is invisible.
+# The tick. Far enough ahead that one lost tick at the worst spacing is invisible.
 TICK_PERIOD: Final = 60
 HORIZON: Final = 3 * TICK_PERIOD + 15
 TICK_MAX_EVENT_AGE: Final = 60

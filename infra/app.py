@@ -1,0 +1,51 @@
+"""A deployment of cronce on its own: one stack, its choices from context or environment.
+
+``-c stack=NAME`` or CRONCE_STACK; in the same way profile (aws, emulator), python, architecture,
+shards, dispatchers, max_concurrency; and, as lists separated by commas, allowed_targets,
+allowed_addresses and secrets.
+"""
+
+import os
+import sys
+from typing import Any
+
+import aws_cdk as cdk
+
+from cronce_cdk import Cronce, CronceProps
+from cronce_cdk.bundling import BundlingError
+from cronce_cdk.props import InvalidProps
+
+
+def choices(app: cdk.App) -> dict[str, Any]:
+    """Props that were chosen, by name; what was not chosen is left to the construct."""
+
+    def choice(name: str) -> str:
+        return str(app.node.try_get_context(name) or os.environ.get(f"CRONCE_{name.upper()}") or "")
+
+    texts = {name: choice(name) for name in ("profile", "python", "architecture")}
+    lists = {
+        name: [each.strip() for each in choice(name).split(",") if each.strip()]
+        for name in ("allowed_targets", "allowed_addresses", "secrets")
+    }
+    numbers = {}
+    for name in ("shards", "dispatchers", "max_concurrency"):
+        text = choice(name)
+        if text and not text.isdecimal():
+            raise InvalidProps(f"{name} {text!r}: must be a whole number")
+        numbers[name] = int(text) if text else None
+    chosen = {"stack": choice("stack"), **texts, **lists, **numbers}
+    return {name: value for name, value in chosen.items() if value}
+
+
+def main() -> None:
+    app = cdk.App()
+    props = choices(app)
+    stack = cdk.Stack(app, props.pop("stack", "cronce"), description="cronce: a job scheduler")
+    Cronce(stack, "Cronce", CronceProps(**props))
+    app.synth()
+
+
+try:
+    main()
+except (BundlingError, InvalidProps) as error:
+    sys.exit(f"cronce: {error}")

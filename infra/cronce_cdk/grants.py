@@ -1,0 +1,98 @@
+"""Who may do what: for each function the actions on each resource, and nothing else.
+
+Every statement carries a Sid, so that one of them can be found, and taken away by a test.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+
+from cronce_cdk import storage
+
+
+def _allow(role: iam.Role, sid: str, actions: Sequence[str], resources: Sequence[str]) -> None:
+    role.add_to_policy(
+        iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources))
+    )
+
+
+def _index(table: dynamodb.Table, name: str) -> str:
+    return f"{table.table_arn}/index/{name}"
+
+
+def to_log(role: iam.Role, group: logs.LogGroup) -> None:
+    """Write to its own log group only."""
+    _allow(role, "Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [group.log_group_arn])
+
+
+def to_dispatch(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None:
+    """Find what is due, write records and advances, send messages, see how full the queue is."""
+    _allow(role, "FindDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
+    _allow(
+        role,
+        "Advance",
+        [
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        ],
+        [table.table_arn],
+    )
+    _allow(role, "Send", ["sqs:GetQueueAttributes", "sqs:SendMessage"], [queue.queue_arn])
+
+
+def to_work(
+    role: iam.Role, table: dynamodb.Table, queue: sqs.Queue, dead_letters: sqs.Queue
+) -> None:
+    """Receive and hide messages, claim and complete runs, retry, put aside the unreadable."""
+    _allow(
+        role,
+        "Run",
+        ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"],
+        [table.table_arn],
+    )
+    _allow(
+        role,
+        "Receive",
+        [
+            "sqs:ChangeMessageVisibility",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+            "sqs:ReceiveMessage",
+        ],
+        [queue.queue_arn],
+    )
+    _allow(role, "Retry", ["sqs:SendMessage"], [queue.queue_arn])
+    _allow(role, "PutAside", ["sqs:SendMessage"], [dead_letters.queue_arn])
+
+
+def to_read_secrets(role: iam.Role, secrets: Sequence[str]) -> None:
+    """Read the listed secrets; nothing when none is listed."""
+    if secrets:
+        _allow(role, "ReadSecrets", ["secretsmanager:GetSecretValue"], secrets)
+
+
+def to_manage(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None:
+    """Create, change, list and delete jobs; dispatch at once what is due soon."""
+    _allow(
+        role,
+        "Manage",
+        [
+            "dynamodb:BatchGetItem",
+            "dynamodb:ConditionCheckItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        ],
+        [table.table_arn],
+    )
+    indexes = (storage.NEXT_RUN, storage.BY_GROUP, storage.ATTENTION)
+    _allow(role, "List", ["dynamodb:Query"], [_index(table, name) for name in indexes])
+    _allow(role, "Send", ["sqs:GetQueueAttributes", "sqs:SendMessage"], [queue.queue_arn])

@@ -1,0 +1,55 @@
+"""The REST API: every method signed with IAM, the gateway's own answers as problem details."""
+
+import json
+
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+_PROBLEMS: dict[str, tuple[int | None, str]] = {
+    "DEFAULT_4XX": (None, "Request refused"),
+    "DEFAULT_5XX": (None, "Request failed"),
+    "ACCESS_DENIED": (403, "Forbidden"),
+    "EXPIRED_TOKEN": (403, "Forbidden"),
+    "INVALID_SIGNATURE": (403, "Forbidden"),
+    "MISSING_AUTHENTICATION_TOKEN": (403, "Forbidden"),
+    "REQUEST_TOO_LARGE": (413, "Content too large"),
+    "THROTTLED": (429, "Too many requests"),
+    "QUOTA_EXCEEDED": (429, "Too many requests"),
+    "INTEGRATION_FAILURE": (504, "Gateway timeout"),
+    "INTEGRATION_TIMEOUT": (504, "Gateway timeout"),
+}
+
+
+def _template(status: int | None, title: str) -> str:
+    """A problem detail; the gateway fills in its message (quoted by itself) and the request id."""
+    known = {"type": "about:blank", "title": title, **({"status": status} if status else {})}
+    filled = '"detail": $context.error.messageString, "request_id": "$context.requestId"'
+    return f"{json.dumps(known)[:-1]}, {filled}}}"
+
+
+def build_api(scope: Construct, handler: lambda_.Function) -> apigateway.RestApi:
+    """All paths go to the one function; it routes."""
+    api = apigateway.RestApi(
+        scope,
+        "Api",
+        description="cronce: jobs and their runs",
+        cloud_watch_role=False,
+        endpoint_types=[apigateway.EndpointType.REGIONAL],
+        default_method_options=apigateway.MethodOptions(
+            authorization_type=apigateway.AuthorizationType.IAM
+        ),
+        default_integration=apigateway.LambdaIntegration(handler, allow_test_invoke=False),
+    )
+    api.node.try_remove_child("Endpoint")
+    api.root.add_method("ANY")
+    api.root.add_proxy(any_method=True)
+    for name, (status, title) in _PROBLEMS.items():
+        api.add_gateway_response(
+            f"Problem{name.title().replace('_', '')}",
+            type=apigateway.ResponseType.of(name),
+            status_code=str(status) if status else None,
+            response_headers={"Content-Type": "'application/problem+json'"},
+            templates={"application/json": _template(status, title)},
+        )
+    return api

@@ -1,0 +1,97 @@
+"""What a deployment of cronce may choose."""
+
+import ipaddress
+import platform
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aws_cdk import RemovalPolicy, aws_logs
+
+from cronce import limits
+
+Architecture = Literal["arm64", "x86_64"]
+Profile = Literal["aws", "emulator"]
+
+_PYTHON = re.compile(r"3\.(1[1-9]|[2-9]\d)")
+
+
+class InvalidProps(ValueError):
+    """A prop that cannot be deployed: names the prop and the accepted form."""
+
+
+def host_architecture() -> Architecture:
+    """The architecture of the machine that synthesises."""
+    return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
+
+
+def host_python() -> str:
+    """The running Python as ``major.minor``."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CronceProps:
+    """Choices of one deployment; every one has a default that is safe in production.
+
+    allowed_targets: what jobs may reach: ARN patterns, and URL origins such as
+        ``https://hooks.example.com``. Nothing by default.
+    allowed_addresses: CIDR blocks that `http` targets may reach although they are loopback,
+        link-local or private, such as ``10.20.0.0/16``. None by default.
+    secrets: ARNs of the secrets that jobs may name.
+    profile: ``emulator`` builds for this machine and lets `http` targets use plain HTTP.
+    python, architecture: of the functions; by default 3.13 on arm64, on an emulator this machine's.
+    shards: partitions of the to-do index; the number only grows.
+    dispatchers: functions that share the shards.
+    max_concurrency: workers at once, 2 to 1000; each runs up to ten runs.
+    removal_policy: of the table; retained by default.
+    """
+
+    allowed_targets: Sequence[str] = ()
+    allowed_addresses: Sequence[str] = ()
+    secrets: Sequence[str] = ()
+    profile: Profile = "aws"
+    python: str = ""
+    architecture: Architecture | None = None
+    shards: int = limits.SHARDS
+    dispatchers: int = limits.SLICES
+    max_concurrency: int = limits.MAX_CONCURRENCY
+    log_retention: aws_logs.RetentionDays = field(
+        default_factory=lambda: aws_logs.RetentionDays.ONE_MONTH
+    )
+    removal_policy: RemovalPolicy = field(default_factory=lambda: RemovalPolicy.RETAIN)
+
+    def __post_init__(self) -> None:
+        if self.profile not in ("aws", "emulator"):
+            raise InvalidProps(f"profile {self.profile!r}: must be 'aws' or 'emulator'")
+        local = self.profile == "emulator"
+        if not self.python:
+            object.__setattr__(self, "python", host_python() if local else "3.13")
+        if self.architecture is None:
+            object.__setattr__(self, "architecture", host_architecture() if local else "arm64")
+        self._check()
+
+    def _check(self) -> None:
+        if not _PYTHON.fullmatch(self.python):
+            raise InvalidProps(f"python {self.python!r}: must be 3.11 or newer, such as '3.13'")
+        if self.architecture not in ("arm64", "x86_64"):
+            raise InvalidProps(f"architecture {self.architecture!r}: must be 'arm64' or 'x86_64'")
+        if self.shards < 1:
+            raise InvalidProps(f"shards {self.shards}: must be at least 1")
+        if not 1 <= self.dispatchers <= self.shards:
+            raise InvalidProps(
+                f"dispatchers {self.dispatchers}: must be 1 to the number of shards ({self.shards})"
+            )
+        low, high = limits.MIN_MAX_CONCURRENCY, limits.MAX_MAX_CONCURRENCY
+        if not low <= self.max_concurrency <= high:
+            raise InvalidProps(f"max_concurrency {self.max_concurrency}: must be {low} to {high}")
+        for block in self.allowed_addresses:
+            try:
+                ipaddress.ip_network(block)
+            except ValueError as error:
+                raise InvalidProps(
+                    f"allowed_addresses {block!r}: must be a CIDR block such as '10.20.0.0/16' "
+                    f"({error})"
+                ) from None
