@@ -126,9 +126,10 @@ class JobStore(Protocol):
     ) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones.
 
-        Writes the user's fields; with `replan` also plan, generation, status, changed_at,
-        runs_planned and next (the index entry; none when `job.next` is None). Without it, what the
-        dispatcher advances meanwhile is left alone. False: somebody else was first, or it is gone.
+        Writes the user's fields (version, plan, group, reason, definition); with `replan` also
+        generation, status, changed_at, runs_planned and next (the index entry; none when `job.next`
+        is None). Without it, what the dispatcher advances meanwhile is left alone. False: somebody
+        else was first, or it is gone.
         """
 
     def delete_job(self, believed: Job) -> bool:
@@ -258,7 +259,7 @@ class RunQueue(Protocol):
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """UTC, aware."""
+        """UTC, aware, whole milliseconds: what the table keeps, so that values compare equal."""
 
     def sleep(self, seconds: float) -> None: ...
 

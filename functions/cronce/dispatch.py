@@ -1,0 +1,290 @@
+"""One tick: what is due in the index becomes messages in the queue.
+
+The order of the steps is the guarantee. The record is written before the messages are sent, and a
+job is advanced after: a crash anywhere in between leaves the job due, and the second message finds
+the run claimed. What was sent and lost is found through the record (`reconcile.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from cronce import limits
+from cronce.domain.errors import CronceError, Unavailable, Unplannable
+from cronce.domain.identity import RunKey, shard_of
+from cronce.domain.instants import seconds
+from cronce.domain.job import misfire_of, schedule_of
+from cronce.domain.message import Message
+from cronce.domain.plan import Plan, plan
+from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
+from cronce.ports import BrokenRow, DueItem, DueJob, DueRecord, DueRun, Lease, Outgoing, Ports
+from cronce.reconcile import reconcile
+from cronce.settings import Settings
+
+
+@dataclass
+class TickReport:
+    """What a tick did, in counts. finished: nothing that was due is left."""
+
+    led: bool = False
+    finished: bool = False
+    sent: int = 0
+    advanced: int = 0
+    resent: int = 0
+    failed: int = 0
+    errors: int = 0
+    claimed_up_to: datetime | None = None
+
+
+@dataclass
+class Visit:
+    """A job and its plan, or a waiting run, on its way through the steps."""
+
+    item: DueJob | DueRun
+    runs: tuple[Sent, ...]
+    plan: Plan | None = None
+    sent: bool = True
+
+    def only_up_to(self, now: datetime) -> Visit:
+        """Without what is intended after `now`: that belongs to the schedule that follows."""
+        assert isinstance(self.item, DueJob) and self.plan is not None
+        fire = tuple(d for d in self.plan.fire if d.scheduled_for <= now)
+        if len(fire) == len(self.plan.fire):
+            return self
+        kept = replace(
+            self.plan,
+            fire=fire,
+            next=self.plan.fire[len(fire)],
+            runs_planned=self.plan.runs_planned - len(self.plan.fire) + len(fire),
+        )
+        return replace(self, runs=self.runs[: len(fire)], plan=kept)
+
+
+@dataclass
+class _Batch:
+    visits: list[Visit] = field(default_factory=list)
+    runs: int = 0
+
+
+def tick(ports: Ports, settings: Settings, *, event_time: datetime, deadline: datetime) -> TickReport:
+    """Dispatches what is due up to now + horizon, oldest first, until `deadline`.
+
+    event_time: when the tick was meant to be; "now" is the earlier of it and the local clock, so
+    that a clock that is ahead never makes an occurrence late or early for everybody.
+    """
+    report = TickReport()
+    now = min(event_time, ports.clock.now())
+    lease = ports.store.acquire_lease(
+        settings.slice,
+        ports.random.token(),
+        now=ports.clock.now(),
+        expires_at=deadline,
+        shards=settings.shards,
+    )
+    if lease is None:
+        ports.observer.event("tick_not_leader", slice=settings.slice)
+        return report
+    report.led = True
+    _drain(ports, settings, lease, now, deadline, report)
+    if report.claimed_up_to is not None:
+        ports.store.note_claimed(lease, report.claimed_up_to)
+    ports.observer.event("tick", **vars(report))
+    return report
+
+
+def _drain(
+    ports: Ports, settings: Settings, lease: Lease, now: datetime, deadline: datetime, report: TickReport
+) -> None:
+    items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
+    batch = _Batch()
+    for item in _once(items):
+        if ports.clock.now() >= deadline:
+            return
+        if isinstance(item, DueRecord):
+            if item.at <= now:
+                reconcile(ports, lease, item, now, report)
+            continue
+        visit = _look(ports, settings, item, now, report)
+        if visit is None:
+            continue
+        batch.visits.append(visit)
+        batch.runs += len(visit.runs)
+        if batch.runs >= MAX_RUNS or len(batch.visits) >= MAX_RUNS:
+            _try_dispatch(ports, settings, batch.visits, now, lease.owner, report)
+            batch = _Batch()
+    _try_dispatch(ports, settings, batch.visits, now, lease.owner, report)
+    report.finished = True
+
+
+def _try_dispatch(
+    ports: Ports,
+    settings: Settings,
+    visits: Sequence[Visit],
+    now: datetime,
+    by: str,
+    report: TickReport,
+) -> None:
+    """A batch that cannot be dispatched now stays due; the batches after it still have their turn."""
+    try:
+        dispatch(ports, settings, visits, now, by=by, report=report)
+    except Unavailable as e:
+        report.failed += len(visits)
+        ports.observer.event("dispatch_failed", reason=str(e))
+
+
+def _once(items: Iterable[DueItem]) -> Iterator[DueItem]:
+    """Each job once a tick: what is still due after its visit is spread over the next ones."""
+    seen: set[str] = set()
+    for item in items:
+        if isinstance(item, DueJob):
+            if item.job_id in seen:
+                continue
+            seen.add(item.job_id)
+        yield item
+
+
+def _look(
+    ports: Ports,
+    settings: Settings,
+    item: DueJob | DueRun | BrokenRow,
+    now: datetime,
+    report: TickReport,
+) -> Visit | None:
+    """The visit that follows, or None. What cannot be planned stops nobody else."""
+    if isinstance(item, DueRun):
+        return Visit(item, (Sent(item.key, 0, item.at),))
+    if isinstance(item, BrokenRow):
+        _to_error(ports, item, item.reason, report)
+        return None
+    try:
+        return plan_visit(item, now, settings.horizon)
+    except Unplannable as e:
+        _to_error(ports, item, str(e), report)
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as e:
+        _to_error(ports, item, f"cannot be planned: {type(e).__name__}: {e}"[:200], report)
+    return None
+
+
+def plan_visit(item: DueJob, now: datetime, horizon: float) -> Visit:
+    """Raises Unplannable."""
+    p = plan(
+        uid=item.uid,
+        schedule=schedule_of(item.plan),
+        misfire=misfire_of(item.plan),
+        current=item.next,
+        now=now,
+        horizon=seconds(horizon),
+        runs_planned=item.runs_planned,
+    )
+    return Visit(item, tuple(sent_of(item, d.scheduled_for, d.due) for d in p.fire), p)
+
+
+def sent_of(item: DueJob, scheduled_for: datetime, due: datetime) -> Sent:
+    return Sent(RunKey(item.job_id, item.uid, scheduled_for), item.generation, due)
+
+
+def _to_error(ports: Ports, row: DueJob | BrokenRow, reason: str, report: TickReport) -> None:
+    report.errors += 1
+    try:
+        done = ports.store.set_error(row, reason)
+    except Unavailable:
+        done = False
+    name = row.job_id if isinstance(row, DueJob) else row.pk
+    if done:
+        ports.observer.event("job_error", job=name, reason=reason)
+
+
+def dispatch(
+    ports: Ports,
+    settings: Settings,
+    visits: Sequence[Visit],
+    now: datetime,
+    *,
+    by: str,
+    report: TickReport,
+) -> None:
+    """Record, send, advance: steps 3 to 5 for a batch. Raises Unavailable before anything is sent."""
+    records = _records(ports, settings, [s for v in visits for s in v.runs], by)
+    for record in records:
+        ports.store.put_record(record)
+    accepted = _send(ports, records)
+    report.sent += len(accepted)
+    for visit in visits:
+        visit.sent = all(s.key in accepted for s in visit.runs)
+        report.failed += not visit.sent
+    settled = ports.threads.each(lambda v: _settle(ports, v, now), [v for v in visits if v.sent])
+    report.advanced += sum(map(bool, settled))
+
+
+def _records(
+    ports: Ports, settings: Settings, runs: Sequence[Sent], by: str
+) -> list[DispatchRecord]:
+    at = ports.clock.now()
+    records = []
+    for start in range(0, len(runs), MAX_RUNS):
+        part = tuple(runs[start : start + MAX_RUNS])
+        record_id = ports.random.token()[:16]
+        records.append(
+            DispatchRecord(
+                slice=settings.slice,
+                record_id=record_id,
+                shard=_record_shard(settings, record_id),
+                dispatched_at=at,
+                runs=part,
+                total=len(part),
+                by=by,
+                next_run=first_look(part, at),
+            )
+        )
+    return records
+
+
+def _record_shard(settings: Settings, record_id: str) -> int:
+    """A shard of this slice, so that the dispatcher that wrote a record also reconciles it."""
+    own = settings.shards_of_slice(settings.shards)
+    return own[shard_of(record_id, len(own))]
+
+
+def _send(ports: Ports, records: Sequence[DispatchRecord]) -> set[object]:
+    """The keys of the runs that the queue accepted."""
+    at = ports.clock.now()
+    outgoing = [
+        Outgoing(Message(s.key, s.generation, s.due, r.dispatched_at), delay_until(s.due, at))
+        for r in records
+        for s in r.runs
+    ]
+    if not outgoing:
+        return set()
+    accepted = ports.queue.send(outgoing)
+    return {o.message.key for o, ok in zip(outgoing, accepted, strict=True) if ok}
+
+
+def delay_until(due: datetime, now: datetime) -> int:
+    """Whole seconds left, rounded down, within what the queue takes: never late by the delay."""
+    return max(0, min(int((due - now).total_seconds()), limits.QUEUE_MAX_DELAY))
+
+
+def _settle(ports: Ports, visit: Visit, now: datetime) -> bool:
+    """The row moves on. One row's trouble is its own: it stays due and the next tick meets it."""
+    try:
+        if isinstance(visit.item, DueRun):
+            return ports.store.dispatched(visit.item)
+        return _advance(ports, visit.item, visit.plan, now)
+    except CronceError as e:
+        ports.observer.event("advance_failed", reason=str(e))
+        return False
+
+
+def _advance(ports: Ports, item: DueJob, p: Plan | None, now: datetime) -> bool:
+    if p is None or p.next == item.next:
+        return False
+    if p.missed is not None:
+        ports.store.put_missed(
+            item.job_id, item.uid, p.missed, now=now, history=limits.HISTORY_DEFAULT
+        )
+        ports.observer.event(
+            "missed", job=item.job_id, count=p.missed.count, policy=p.missed.policy
+        )
+    return ports.store.advance(item, p.next, runs_planned=p.runs_planned)

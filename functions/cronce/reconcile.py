@@ -1,0 +1,119 @@
+"""What was dispatched and has not ended is looked at again, and sent again once the queue has
+passed it. A purged queue, a lost message, a worker that acknowledged and died end here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
+
+from cronce import limits
+from cronce.domain.identity import RunKey
+from cronce.domain.instants import seconds
+from cronce.domain.message import Message
+from cronce.domain.record import DispatchRecord, Sent, next_look
+from cronce.domain.run import Run
+from cronce.domain.transitions import Ending
+from cronce.ports import DueRecord, Lease, Outgoing, Ports
+
+MAX_AGE = seconds(limits.QUEUE_RETENTION)
+
+
+class Report(Protocol):
+    resent: int
+    claimed_up_to: datetime | None
+
+
+def reconcile(ports: Ports, lease: Lease, item: DueRecord, now: datetime, report: Report) -> None:
+    """One look at one record."""
+    record = ports.store.read_record(item.slice, item.record_id)
+    if record is None or record.next_run is None or record.next_run > now:
+        return
+    found = ports.store.read_runs([s.key for s in record.runs])
+    _remember_claims(record, found, report)
+    open_ = tuple(s for s in record.runs if not _has_ended(found.get(s.key)))
+    lost = [s for s in open_ if _is_stuck(found.get(s.key), now)]
+    if lost and _queue_has_passed(ports, lease, record, report):
+        report.resent += _send_again(ports, record, lost, now)
+    ports.store.update_record(record, _looked_at(record, open_, found, len(lost), now))
+
+
+def _has_ended(run: Run | None) -> bool:
+    return run is not None and run.ended
+
+
+def _is_stuck(run: Run | None, now: datetime) -> bool:
+    """Nobody works on it, and nothing but a message could change that."""
+    if run is None:
+        return True
+    if run.status == "pending":
+        return run.indexed_at is None
+    if run.status == "running":
+        return run.lease_expired(now)
+    overdue = run.retry_at is None or run.retry_at <= now
+    return run.status == "retrying" and overdue and run.indexed_at is None
+
+
+def _remember_claims(record: DispatchRecord, found: dict[RunKey, Run], report: Report) -> None:
+    for sent in record.runs:
+        run = found.get(sent.key)
+        if run is not None and run.attempt and (
+            report.claimed_up_to is None or sent.due > report.claimed_up_to
+        ):
+            report.claimed_up_to = sent.due
+
+
+def _queue_has_passed(
+    ports: Ports, lease: Lease, record: DispatchRecord, report: Report
+) -> bool:
+    """A run due later has been claimed, or nothing is visible: a message of these runs that were
+    still on its way would have been received before. Only then is it lost rather than waiting."""
+    for claimed in (lease.claimed_up_to, report.claimed_up_to):
+        if claimed is not None and claimed > record.last_due:
+            return True
+    return ports.queue.idle()
+
+
+def _send_again(ports: Ports, record: DispatchRecord, lost: list[Sent], now: datetime) -> int:
+    outgoing = []
+    for sent in lost:
+        if now - record.dispatched_at > MAX_AGE:
+            _give_up(ports, sent, now)
+        else:
+            outgoing.append(
+                Outgoing(Message(sent.key, sent.generation, sent.due, record.dispatched_at), 0)
+            )
+    if outgoing:
+        ports.queue.send(outgoing)
+        for o in outgoing:
+            k = o.message.key
+            ports.observer.event("resent", job=k.job_id, run=k.run_id)
+    return len(outgoing)
+
+
+def _give_up(ports: Ports, sent: Sent, now: datetime) -> None:
+    """Workers refuse a message this old, since its run's row may have expired."""
+    e = Ending("too_old", "never claimed while its message could be trusted", limits.HISTORY_DEFAULT)
+    ports.store.miss(sent.key, sent.due, e, now=now)
+
+
+def _looked_at(
+    record: DispatchRecord,
+    open_: tuple[Sent, ...],
+    found: dict[RunKey, Run],
+    resent: int,
+    now: datetime,
+) -> DispatchRecord:
+    counts = Counter(record.counts)
+    counts.update(found[s.key].status for s in record.runs if _has_ended(found.get(s.key)))
+    looks = record.looks + 1
+    return replace(
+        record,
+        runs=open_,
+        counts=dict(counts),
+        looks=looks,
+        resent=record.resent + resent,
+        next_run=next_look(now, looks) if open_ else None,
+    )

@@ -1,0 +1,32 @@
+"""What a deployment chose. Read from the environment in `handlers/wiring.py` and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cronce import limits
+
+
+@dataclass(frozen=True)
+class Settings:
+    """deployment: the stack's name. slice, slices: which shards this dispatcher takes.
+
+    Durations are seconds; every default is the design's.
+    """
+
+    deployment: str = "cronce"
+    shards: int = limits.SHARDS
+    slice: int = 0
+    slices: int = limits.SLICES
+    horizon: int = limits.HORIZON
+    lease: int = limits.LEASE
+    renew_every: int = limits.RENEW_EVERY
+
+    @property
+    def ahead(self) -> timedelta:
+        return timedelta(seconds=self.horizon)
+
+    def shards_of_slice(self, stored: int) -> tuple[int, ...]:
+        """The shards this dispatcher queries, of the number that the table knows."""
+        return tuple(range(self.slice, max(stored, self.shards), self.slices))

@@ -1,0 +1,276 @@
+"""The life of a message: wait, read, judge, claim, execute, complete.
+
+Nothing is decided before the due time; nothing is executed without a claim; nothing is recorded
+without the claim's owner token. A message is acknowledged only when the table no longer needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from cronce import limits
+from cronce.domain.errors import CronceError
+from cronce.domain.instants import seconds
+from cronce.domain.job import StoredJob
+from cronce.domain.judge import Cancel, Miss, Proceed, Skip, judge, needs_missed
+from cronce.domain.message import Message, UnknownVersion, Unreadable
+from cronce.domain.run import LogPointer, Run
+from cronce.domain.transitions import Claim, Ending
+from cronce.execute import Attempt, execute
+from cronce.ports import Changed, Ports, Refused, Result
+from cronce.settings import Settings
+from cronce.targets.contract import Target
+
+# Longer waits go back to the queue: the batch is hidden for one lease, and half of it must be left
+# when the claim is made.
+LONGEST_SLEEP = 10
+UNKNOWN_VERSION_HIDDEN = 900
+MARGIN = 15
+MAX_HIDDEN = 43_200
+MAX_AGE = seconds(limits.QUEUE_RETENTION)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One received message. body: as in the queue; receipt: handle of this receive."""
+
+    body: str
+    message_id: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """Acknowledge: the table has all there is to know, or the message was never ours."""
+
+
+@dataclass(frozen=True)
+class Back:
+    """Return to the queue. hidden: seconds until it is visible again; None keeps what was set."""
+
+    hidden: float | None = None
+
+
+@dataclass(frozen=True)
+class TakeOver:
+    """The run's lease has expired: it is taken over once the rest of the batch has ended, alone, so
+    that a job that kills its worker does not use up its neighbours' attempts."""
+
+    attempt: Attempt
+    seen: Run
+
+
+Step = Done | Back | TakeOver
+
+
+@dataclass
+class BatchReport:
+    """returned: message ids for `batchItemFailures`. abandoned: targets that outlived their timeout
+    and still run in this process."""
+
+    returned: list[str] = field(default_factory=list)
+    abandoned: int = 0
+
+
+@dataclass(frozen=True)
+class Worker:
+    """deadline: when this process will be stopped. log: where its lines lie."""
+
+    ports: Ports
+    settings: Settings
+    target: Target
+    deadline: datetime
+    log: LogPointer = LogPointer()
+
+
+def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
+    """All messages at once; expired leases afterwards, one by one."""
+    report = BatchReport()
+    w.ports.queue.hide([d.receipt for d in deliveries], w.settings.lease)
+    steps = w.ports.threads.each(lambda d: _guarded(w, d, report), deliveries)
+    for delivery, step in zip(deliveries, steps, strict=True):
+        if isinstance(step, TakeOver):
+            step = _guarded(w, delivery, report, step)
+        if isinstance(step, Back):
+            report.returned.append(delivery.message_id)
+    return report
+
+
+def _guarded(
+    w: Worker, delivery: Delivery, report: BatchReport, take_over: TakeOver | None = None
+) -> Step:
+    """Trouble of the table or the queue, or a fault of ours, is this message's alone."""
+    try:
+        step = _taken_over(w, take_over, report) if take_over else _handle(w, delivery, report)
+    except Exception as e:
+        known = isinstance(e, CronceError)
+        w.ports.observer.event(
+            "message_returned" if known else "message_failed",
+            message_id=delivery.message_id,
+            reason=f"{type(e).__name__}: {e}"[:300],
+        )
+        low, high = limits.QUEUE_RETRY_VISIBILITY
+        step = Back(low + (high - low) * w.ports.random.fraction())
+    if isinstance(step, Back) and step.hidden is not None:
+        _hide(w, delivery, step.hidden)
+    return step
+
+
+def _hide(w: Worker, delivery: Delivery, hidden: float) -> None:
+    try:
+        w.ports.queue.hide([delivery.receipt], int(max(0, min(hidden, MAX_HIDDEN))))
+    except CronceError as e:
+        w.ports.observer.event("hide_failed", reason=str(e))
+
+
+def _handle(w: Worker, delivery: Delivery, report: BatchReport) -> Step:
+    """One message as named steps."""
+    message = _read(w, delivery)
+    if not isinstance(message, Message):
+        return message
+    early = _wait(w, message)
+    if early is not None:
+        return early
+    stored = w.ports.store.read_job(message.key.job_id)
+    settled = _settle_unrun(w, message, stored, delivery)
+    if settled is not None or stored is None:
+        return settled or Done()
+    attempt = Attempt(message, delivery.message_id, delivery.receipt, stored)
+    return _claim(w, attempt, report)
+
+
+def _read(w: Worker, delivery: Delivery) -> Message | Step:
+    try:
+        message = Message.from_body(delivery.body)
+    except UnknownVersion as e:
+        w.ports.observer.event("unknown_version", message_id=delivery.message_id, reason=str(e))
+        return Back(UNKNOWN_VERSION_HIDDEN)
+    except Unreadable as e:
+        w.ports.queue.dead_letter(delivery.body, str(e))
+        w.ports.observer.event("unreadable", message_id=delivery.message_id, reason=str(e))
+        return Done()
+    if w.ports.clock.now() - message.first_sent > MAX_AGE:
+        w.ports.observer.event("too_old", job=message.key.job_id, run=message.key.run_id)
+        return Done()
+    return message
+
+
+def _wait(w: Worker, message: Message) -> Step | None:
+    """Never early, by this machine's clock."""
+    left = (message.due - w.ports.clock.now()).total_seconds()
+    if left > LONGEST_SLEEP:
+        return Back(left)
+    while left > 0:
+        w.ports.clock.sleep(left)
+        left = (message.due - w.ports.clock.now()).total_seconds()
+    return None
+
+
+def _settle_unrun(
+    w: Worker, message: Message, stored: StoredJob | None, delivery: Delivery
+) -> Step | None:
+    """Records a run that must not start as cancelled, skipped or missed. None: it may start, or it
+    has started before and the claim will tell."""
+    now = w.ports.clock.now()
+    store = w.ports.store
+    missed = store.find_missed(message.key) if needs_missed(message, stored, now) else None
+    verdict = judge(message, stored, missed, now)
+    if isinstance(verdict, Proceed):
+        return None
+    history = stored.definition.history if stored else limits.HISTORY_DEFAULT
+    e = Ending(verdict.code, verdict.detail, history)
+    result: Result
+    if isinstance(verdict, Cancel):
+        result = store.cancel(message.key, message.due, e, by_request=False, now=now)
+    elif isinstance(verdict, Skip):
+        result = store.skip(message.key, message.due, e, now=now)
+    else:
+        assert isinstance(verdict, Miss)
+        result = store.miss(message.key, message.due, e, now=now)
+    if isinstance(result, Changed):
+        _observe(w, f"run_{result.run.status}", result.run, code=e.code)
+        return Done()
+    if isinstance(verdict, Cancel):
+        return _left_to_others(w, result, delivery.message_id)
+    return None
+
+
+def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
+    now = w.ports.clock.now()
+    if now + seconds(attempt.definition.timeout + MARGIN) > w.deadline:
+        return Back(0)
+    result = w.ports.store.claim(attempt.key, _claim_of(w, attempt, now), now=now)
+    if isinstance(result, Changed):
+        return _run(w, attempt, result.run, report)
+    found = result.run
+    if found is not None and found.status == "running" and found.lease_expired(now):
+        return TakeOver(attempt, found)
+    return _left_to_others(w, result, attempt.message_id)
+
+
+def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
+    """The next attempt of a run whose worker died; or its end, when no attempt is left."""
+    attempt, seen = step.attempt, step.seen
+    now = w.ports.clock.now()
+    if now + seconds(attempt.definition.timeout + MARGIN) > w.deadline:
+        return Back(0)
+    w.ports.queue.hide([attempt.receipt], w.settings.lease)
+    if seen.attempt >= seen.base + attempt.definition.retry.max_attempts:
+        e = Ending("lost", "its workers died", attempt.definition.history)
+        result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
+        if isinstance(result, Changed):
+            _observe(w, "run_failed", result.run, code="lost")
+            return Done()
+        return _left_to_others(w, result, attempt.message_id)
+    claim = _claim_of(w, attempt, now)
+    result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
+    if isinstance(result, Changed):
+        _observe(w, "reclaimed", result.run)
+        return _run(w, attempt, result.run, report)
+    return _left_to_others(w, result, attempt.message_id)
+
+
+def _claim_of(w: Worker, attempt: Attempt, now: datetime) -> Claim:
+    return Claim(
+        owner=w.ports.random.token(),
+        message_id=attempt.message_id,
+        due=attempt.message.due,
+        lease_expires_at=now + seconds(w.settings.lease),
+        log=w.log,
+    )
+
+
+def _left_to_others(w: Worker, refused: Result, message_id: str) -> Step:
+    """The claim was lost. Acknowledge only what this message is not needed for any more."""
+    run = refused.run
+    if run is None:
+        return Back(limits.QUEUE_RETRY_VISIBILITY[0])
+    now = w.ports.clock.now()
+    if run.ended:
+        return Done()
+    if run.status == "retrying":
+        if run.indexed_at is not None:
+            return Done()
+        at = run.retry_at or now
+        return Back((at - now).total_seconds() + 1)
+    if run.status == "running" and not run.lease_expired(now):
+        if run.message_id != message_id:
+            w.ports.observer.event("copy_refused", job=run.key.job_id, run=run.key.run_id)
+            return Done()
+        until = run.lease_expires_at or now
+        return Back((until - now).total_seconds() + 1)
+    return Back(1)
+
+
+def _run(w: Worker, attempt: Attempt, run: Run, report: BatchReport) -> Step:
+    ended = execute(w.ports, w.settings, w.target, attempt, run)
+    report.abandoned += ended.abandoned
+    return Done() if ended.recorded else Back()
+
+
+def _observe(w: Worker, action: str, run: Run, **more: object) -> None:
+    w.ports.observer.event(
+        action, job=run.key.job_id, run=run.key.run_id, attempt=run.attempt, **more
+    )
