@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from cronce import limits
 from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
@@ -98,7 +99,7 @@ class Control:
     def pause(
         self, job_id: str, *, by: str, note: str = "", if_match: int | None = None
     ) -> StoredJob:
-        """Pausing a paused job changes nothing. Raises WrongState for one that ended or is in error."""
+        """A paused job stays as it is. Raises WrongState for one that ended or is in error."""
 
         def change(stored: StoredJob, now: datetime) -> Job | None:
             job = stored.job
@@ -111,7 +112,7 @@ class Control:
         return self._change(job_id, change, by, if_match)
 
     def resume(self, job_id: str, *, by: str, if_match: int | None = None) -> StoredJob:
-        """From now on; what fell into the pause is recorded as paused. An active job is unchanged."""
+        """From now on; what fell into the pause is recorded as paused, not missed."""
 
         def change(stored: StoredJob, now: datetime) -> Job | None:
             job = stored.job
@@ -149,8 +150,10 @@ class Control:
         return self._run(self._key(job_id, run_id), job_id, run_id)
 
     def list_runs(self, job_id: str, *, limit: int, cursor: str | None = None) -> Page:
-        """Latest occurrence first; also of a job that was deleted. Raises JobNotFound for a job that
-        neither exists nor has runs."""
+        """Latest occurrence first, also of a job that was deleted.
+
+        Raises JobNotFound for one that neither exists nor has runs.
+        """
         page = self.ports.store.list_runs(job_id, limit=limit, cursor=cursor)
         if not page.items and cursor is None and self.ports.store.read_job(job_id) is None:
             raise JobNotFound(job_id)
@@ -173,7 +176,7 @@ class Control:
         return run
 
     def redrive_run(self, job_id: str, run_id: str, *, by: str) -> Run:
-        """New attempts for a failed run; attempts go on counting. Raises RunNotFound, WrongState."""
+        """New attempts for a failed run; the counter goes on. Raises RunNotFound, WrongState."""
         key = self._key(job_id, run_id)
         self._run(key, job_id, run_id)
         stored = self.ports.store.read_job(job_id)
@@ -372,8 +375,8 @@ def _same_schedule(stored: StoredJob, spec: JobSpec) -> bool:
     return spec.definition.document.get("schedule") == stored.definition.document.get("schedule")
 
 
-def _next_generation(job: Job, now: datetime, **changes: object) -> Job:
-    return replace(job, generation=job.generation + 1, changed_at=now, **changes)  # type: ignore[arg-type]
+def _next_generation(job: Job, now: datetime, **changes: Any) -> Job:
+    return replace(replace(job, **changes), generation=job.generation + 1, changed_at=now)
 
 
 def _signed(d: Definition, now: datetime, by: str, before: Definition | None) -> Definition:

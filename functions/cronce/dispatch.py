@@ -49,7 +49,7 @@ class Visit:
 
     def only_up_to(self, now: datetime) -> Visit:
         """Without what is intended after `now`: that belongs to the schedule that follows."""
-        assert isinstance(self.item, DueJob) and self.plan is not None
+        assert self.plan is not None
         fire = tuple(d for d in self.plan.fire if d.scheduled_for <= now)
         if len(fire) == len(self.plan.fire):
             return self
@@ -68,7 +68,9 @@ class _Batch:
     runs: int = 0
 
 
-def tick(ports: Ports, settings: Settings, *, event_time: datetime, deadline: datetime) -> TickReport:
+def tick(
+    ports: Ports, settings: Settings, *, event_time: datetime, deadline: datetime
+) -> TickReport:
     """Dispatches what is due up to now + horizon, oldest first, until `deadline`.
 
     event_time: when the tick was meant to be; "now" is the earlier of it and the local clock, so
@@ -95,7 +97,12 @@ def tick(ports: Ports, settings: Settings, *, event_time: datetime, deadline: da
 
 
 def _drain(
-    ports: Ports, settings: Settings, lease: Lease, now: datetime, deadline: datetime, report: TickReport
+    ports: Ports,
+    settings: Settings,
+    lease: Lease,
+    now: datetime,
+    deadline: datetime,
+    report: TickReport,
 ) -> None:
     items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
     batch = _Batch()
@@ -126,7 +133,7 @@ def _try_dispatch(
     by: str,
     report: TickReport,
 ) -> None:
-    """A batch that cannot be dispatched now stays due; the batches after it still have their turn."""
+    """A batch that cannot be dispatched now stays due; those after it have their turn."""
     try:
         dispatch(ports, settings, visits, now, by=by, report=report)
     except Unavailable as e:
@@ -205,7 +212,7 @@ def dispatch(
     by: str,
     report: TickReport,
 ) -> None:
-    """Record, send, advance: steps 3 to 5 for a batch. Raises Unavailable before anything is sent."""
+    """Record, send, advance: steps 3 to 5. Raises Unavailable before anything is sent."""
     records = _records(ports, settings, [s for v in visits for s in v.runs], by)
     for record in records:
         ports.store.put_record(record)

@@ -114,7 +114,7 @@ def _result(task: Task) -> Answer:
 def _renew(
     ports: Ports, settings: Settings, attempt: Attempt, run: Run, lease_until: datetime
 ) -> datetime:
-    """Row and message together. An unknown result is no renewal: it counts as lost at its deadline."""
+    """Row and message together. A renewal of unknown result counts as lost at its deadline."""
     now = ports.clock.now()
     until = now + seconds(settings.lease)
     try:
@@ -130,7 +130,7 @@ def _renew(
 
 
 def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> bool:
-    """One conditional write, and after a failure the next message; False: report, never overwrite."""
+    """One conditional write, after a failure also the next message. False: not recorded."""
     now = ports.clock.now()
     d = attempt.definition
     ending = Ending(answer.code, answer.result or answer.detail, d.history)
@@ -148,7 +148,9 @@ def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> bool:
         fraction=ports.random.fraction(),
     )
     if isinstance(decision, GiveUp):
-        result = _insist(ports, lambda: ports.store.fail(run.key, run.owner, entry, ending, now=now))
+        result = _insist(
+            ports, lambda: ports.store.fail(run.key, run.owner, entry, ending, now=now)
+        )
         return _reported(ports, result, "failed", answer)
     return _retry(ports, attempt, run, entry, decision, answer)
 
@@ -156,7 +158,7 @@ def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> bool:
 def _retry(
     ports: Ports, attempt: Attempt, run: Run, entry: Entry, decision: RetryAt, answer: Answer
 ) -> bool:
-    """Row first, message second, acknowledgement last: a crash in between brings this message back."""
+    """Row, message, acknowledgement: a crash in between brings this message back."""
     now = ports.clock.now()
     left = max(0.0, (decision.at - now).total_seconds())
     in_index = left > limits.QUEUE_MAX_DELAY

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from cronce.domain.identity import RunKey
 from cronce.domain.job import Definition, Job, StoredJob
@@ -22,6 +22,9 @@ from cronce.domain.plan import Due, Missed
 from cronce.domain.record import DispatchRecord
 from cronce.domain.run import Entry, Run
 from cronce.domain.transitions import Claim, Ending
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,7 @@ class JobStore(Protocol):
         """Both rows in one transaction, if there is no such job. The Job found where there is one
         (of another uid), None when created."""
 
-    def edit_job(
-        self, believed: Job, job: Job, definition: Definition, *, replan: bool
-    ) -> bool:
+    def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones.
 
         Writes the user's fields (version, plan, group, reason, definition); with `replan` also
@@ -135,7 +136,9 @@ class JobStore(Protocol):
     def delete_job(self, believed: Job) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones."""
 
-    def advance(self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = "") -> bool:
+    def advance(
+        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+    ) -> bool:
         """T -> T', if the row still has this uid, this generation and T; never creates a row.
 
         then None: the schedule has ended; the row leaves the index with status `ended`.
@@ -145,7 +148,9 @@ class JobStore(Protocol):
         """Status `error` with the reason; leaves the index. Same condition as `advance`; for a
         BrokenRow: the row still has this raw next_run."""
 
-    def put_missed(self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int) -> None:
+    def put_missed(
+        self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int
+    ) -> None:
         """One row per outage and job; the same outage seen again overwrites it."""
 
     def find_missed(self, key: RunKey) -> Missed | None:
@@ -162,10 +167,15 @@ class RunStore(Protocol):
         """Up to 100 keys, eventually consistent; those without a row are absent."""
 
     def list_runs(
-        self, job_id: str, *, limit: int, cursor: str | None = None,
-        earliest: datetime | None = None, latest: datetime | None = None,
+        self,
+        job_id: str,
+        *,
+        limit: int,
+        cursor: str | None = None,
+        earliest: datetime | None = None,
+        latest: datetime | None = None,
     ) -> Page:
-        """Runs of the job, latest occurrence first. Raises Invalid for a cursor that is not ours."""
+        """Of the job, latest occurrence first. Raises Invalid for a cursor that is not ours."""
 
     def trigger(self, key: RunKey, *, triggered_by: str, now: datetime) -> Result:
         """The pending row with its index attributes, in one write. With a client's id (`m-…`)
@@ -181,7 +191,9 @@ class RunStore(Protocol):
 
     def succeed(self, key: RunKey, owner: str, e: Ending, *, now: datetime) -> Result: ...
 
-    def fail(self, key: RunKey, owner: str, entry: Entry, e: Ending, *, now: datetime) -> Result: ...
+    def fail(
+        self, key: RunKey, owner: str, entry: Entry, e: Ending, *, now: datetime
+    ) -> Result: ...
 
     def retry(
         self, key: RunKey, owner: str, entry: Entry, *, retry_at: datetime, in_index: bool
@@ -277,8 +289,8 @@ class Threads(Protocol):
 
     def start(self, work: Callable[[], object]) -> Task: ...
 
-    def each(self, work: Callable[[object], object], items: Iterable[object]) -> list[object]:
-        """All at once, bounded; results in order of items. Raises the first error after all ended."""
+    def each(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """All at once, bounded; results in order. Raises the first error after all ended."""
 
 
 class Random(Protocol):

@@ -59,15 +59,15 @@ def _is_stuck(run: Run | None, now: datetime) -> bool:
 def _remember_claims(record: DispatchRecord, found: dict[RunKey, Run], report: Report) -> None:
     for sent in record.runs:
         run = found.get(sent.key)
-        if run is not None and run.attempt and (
-            report.claimed_up_to is None or sent.due > report.claimed_up_to
+        if (
+            run is not None
+            and run.attempt
+            and (report.claimed_up_to is None or sent.due > report.claimed_up_to)
         ):
             report.claimed_up_to = sent.due
 
 
-def _queue_has_passed(
-    ports: Ports, lease: Lease, record: DispatchRecord, report: Report
-) -> bool:
+def _queue_has_passed(ports: Ports, lease: Lease, record: DispatchRecord, report: Report) -> bool:
     """A run due later has been claimed, or nothing is visible: a message of these runs that were
     still on its way would have been received before. Only then is it lost rather than waiting."""
     for claimed in (lease.claimed_up_to, report.claimed_up_to):
@@ -95,7 +95,9 @@ def _send_again(ports: Ports, record: DispatchRecord, lost: list[Sent], now: dat
 
 def _give_up(ports: Ports, sent: Sent, now: datetime) -> None:
     """Workers refuse a message this old, since its run's row may have expired."""
-    e = Ending("too_old", "never claimed while its message could be trusted", limits.HISTORY_DEFAULT)
+    e = Ending(
+        "too_old", "never claimed while its message could be trusted", limits.HISTORY_DEFAULT
+    )
     ports.store.miss(sent.key, sent.due, e, now=now)
 
 

@@ -16,10 +16,10 @@ from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
 from cronce.domain.judge import Cancel, Miss, Proceed, Skip, judge, needs_missed
 from cronce.domain.message import Message, UnknownVersion, Unreadable
-from cronce.domain.run import LogPointer, Run
+from cronce.domain.run import NO_LOG, LogPointer, Run
 from cronce.domain.transitions import Claim, Ending
 from cronce.execute import Attempt, execute
-from cronce.ports import Changed, Ports, Refused, Result
+from cronce.ports import Changed, Ports, Result
 from cronce.settings import Settings
 from cronce.targets.contract import Target
 
@@ -82,7 +82,7 @@ class Worker:
     settings: Settings
     target: Target
     deadline: datetime
-    log: LogPointer = LogPointer()
+    log: LogPointer = NO_LOG
 
 
 def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
@@ -265,6 +265,7 @@ def _left_to_others(w: Worker, refused: Result, message_id: str) -> Step:
 
 
 def _run(w: Worker, attempt: Attempt, run: Run, report: BatchReport) -> Step:
+    _observe(w, "claimed", run, due=run.due, started_at=run.started_at)
     ended = execute(w.ports, w.settings, w.target, attempt, run)
     report.abandoned += ended.abandoned
     return Done() if ended.recorded else Back()

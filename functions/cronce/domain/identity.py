@@ -24,7 +24,7 @@ class RunKey:
     """The identity of a run.
 
     scheduled_for: the intended instant, whole seconds.
-    trigger: empty for the schedule's own; `m-<client id>` for run now; `b-<backfill>` for a backfill.
+    trigger: empty for the schedule's own run; `m-<client id>` run now; `b-<backfill>` backfill.
     """
 
     job_id: str

@@ -49,7 +49,9 @@ def needs_missed(message: Message, stored: StoredJob | None, now: datetime) -> b
     return now - message.due > seconds(_grace(stored.job))
 
 
-def judge(message: Message, stored: StoredJob | None, missed: Missed | None, now: datetime) -> Verdict:
+def judge(
+    message: Message, stored: StoredJob | None, missed: Missed | None, now: datetime
+) -> Verdict:
     """Rules of a job's life first, of time second. A triggered run ends early only by deletion."""
     if stored is None or stored.job.uid != message.key.uid:
         return Cancel("job_deleted", "the job was deleted")
@@ -84,7 +86,9 @@ def _judge_late(message: Message, job: Job, now: datetime) -> Verdict:
         if late <= misfire.late_limit:
             return Proceed()
         if misfire.policy == "skip":
-            return Skip("late", f"first claimed more than {misfire.late_limit} s after its due time")
+            return Skip(
+                "late", f"first claimed more than {misfire.late_limit} s after its due time"
+            )
         if misfire.policy == "run_all":
             if misfire.window is None or late <= misfire.window:
                 return Proceed()

@@ -53,12 +53,21 @@ class Message:
             doc = json.loads(body)
         except (ValueError, RecursionError) as e:
             raise Unreadable("not JSON") from e
-        if not isinstance(doc, dict) or isinstance(doc.get("v"), bool) or not isinstance(doc.get("v"), int):
+        if (
+            not isinstance(doc, dict)
+            or isinstance(doc.get("v"), bool)
+            or not isinstance(doc.get("v"), int)
+        ):
             raise Unreadable("no version")
         if doc["v"] not in READABLE:
             raise UnknownVersion(f"version {doc['v']}"[:60])
         try:
-            job_id, uid, trigger, generation = doc["job"], doc["uid"], doc["trigger"], doc["generation"]
+            job_id, uid, trigger, generation = (
+                doc["job"],
+                doc["uid"],
+                doc["trigger"],
+                doc["generation"],
+            )
             if not (JOB_ID.fullmatch(job_id) and UID.fullmatch(uid) and isinstance(trigger, str)):
                 raise Unreadable("not a run")
             if isinstance(generation, bool) or not isinstance(generation, int):

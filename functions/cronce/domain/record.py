@@ -71,4 +71,5 @@ def next_look(now: datetime, looks: int) -> datetime:
 
     looks: reconciliations done, this one included.
     """
-    return now + min(FIRST_LOOK * 2 ** min(looks, 10), LONGEST_INTERVAL)
+    doubled: timedelta = FIRST_LOOK * (1 << min(looks, 10))
+    return now + min(doubled, LONGEST_INTERVAL)

@@ -66,7 +66,7 @@ def decide(
 
 
 def delay(policy: RetryPolicy, attempt: int, retry_after: int | None, fraction: float) -> int:
-    """Whole seconds in [1, max_backoff]: exponential, full jitter, never below what the target asked.
+    """Whole seconds in [1, max_backoff]: exponential, full jitter, at least what the target asked.
 
     >>> [delay(RetryPolicy(), n, None, 1.0) for n in (1, 2, 3, 10, 200)]
     [10, 20, 40, 3600, 3600]

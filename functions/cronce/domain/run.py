@@ -60,6 +60,9 @@ class LogPointer:
     request_id: str = ""
 
 
+NO_LOG = LogPointer()
+
+
 @dataclass(frozen=True)
 class Run:
     """The run row.
@@ -67,7 +70,7 @@ class Run:
     attempt: 0 before the first claim; never reset. base: the attempts used up before the last
     redrive, so that attempts up to base + max_attempts may be made. owner: random token of the
     latest attempt's claim; it stays on the row when the attempt ends, so that a completion whose
-    answer was lost is recognised. message_id: the queue message under which it was claimed. lease_expires_at, retry_at, due, started_at, finished_at: instants.
+    answer was lost is recognised. message_id: the queue message under which it was claimed.
     code, detail: how it ended, or why it was skipped or cancelled (detail at most 512 bytes).
     triggered_by: the caller of a run now or redrive. indexed_at: the row's place in the `next_run`
     index while it waits there (triggered, or a retry further than 15 minutes away).
@@ -87,7 +90,7 @@ class Run:
     code: str = ""
     detail: str = ""
     entries: tuple[Entry, ...] = ()
-    log: LogPointer = LogPointer()
+    log: LogPointer = NO_LOG
     triggered_by: str = ""
     indexed_at: datetime | None = None
     shard: int | None = None

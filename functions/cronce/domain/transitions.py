@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import epoch_seconds
-from cronce.domain.run import MAX_ENTRIES, MOVES, Entry, LogPointer, Run
+from cronce.domain.run import MAX_ENTRIES, MOVES, NO_LOG, Entry, LogPointer, Run
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Claim:
     message_id: str
     due: datetime
     lease_expires_at: datetime
-    log: LogPointer = LogPointer()
+    log: LogPointer = NO_LOG
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ends. code: stable word; detail: at most 512 bytes; history: seconds it then stays."""
+    """How a run ends. code: stable word; detail: at most 512 bytes; history: seconds it stays."""
 
     code: str
     detail: str
@@ -42,7 +42,12 @@ def trigger(
     if not _may("trigger", old):
         return None
     return Run(
-        key, "pending", due=max(now, key.scheduled_for), triggered_by=triggered_by, indexed_at=now, shard=shard
+        key,
+        "pending",
+        due=max(now, key.scheduled_for),
+        triggered_by=triggered_by,
+        indexed_at=now,
+        shard=shard,
     )
 
 
@@ -89,7 +94,13 @@ def fail(old: Run | None, owner: str, entry: Entry, e: Ending, now: datetime) ->
 
 
 def retry(
-    old: Run | None, owner: str, entry: Entry, *, retry_at: datetime, indexed_at: datetime | None, shard: int
+    old: Run | None,
+    owner: str,
+    entry: Entry,
+    *,
+    retry_at: datetime,
+    indexed_at: datetime | None,
+    shard: int,
 ) -> Run | None:
     """indexed_at: where it lies in the index, when it is too far away for a delayed message."""
     if old is None or not _owned(old, owner):
@@ -137,9 +148,7 @@ def cancel(
     return _ended(replace(run, status="cancelled", owner=""), e, now)
 
 
-def redrive(
-    old: Run | None, *, shard: int, triggered_by: str, now: datetime
-) -> Run | None:
+def redrive(old: Run | None, *, shard: int, triggered_by: str, now: datetime) -> Run | None:
     """New attempts for a failed run; the attempt counter goes on, the expiry is taken off."""
     if not _may("redrive", old) or old is None:
         return None
@@ -167,7 +176,12 @@ def dispatched(old: Run | None, *, indexed_at: datetime) -> Run | None:
 
 def lost_entry(old: Run, now: datetime) -> Entry:
     return Entry(
-        old.attempt, "lost", "lease_expired", "the worker did not report in time", old.started_at, now
+        old.attempt,
+        "lost",
+        "lease_expired",
+        "the worker did not report in time",
+        old.started_at,
+        now,
     )
 
 
