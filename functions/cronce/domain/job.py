@@ -22,8 +22,8 @@ class Job:
     """The job row. Users' edits write `version`, the dispatcher never does.
 
     uid: new for each creation. generation: counts changes of schedule, zone and status.
-    version: counts every edit; the ETag. plan: `{"schedule": …, "misfire": …}`, all that
-    planning needs, JSON- and DynamoDB-safe. changed_at: when generation last changed. next: the next
+    version: counts every edit; the ETag. plan: `{"schedule": …, "misfire": …}`, all that planning
+    needs, safe for JSON and DynamoDB. changed_at: when generation last changed. next: the next
     occurrence and its due time; None when there is none, or the job is not active.
     runs_planned: occurrences fired so far (for `max_runs`). reason: why paused, ended or in error.
     """
