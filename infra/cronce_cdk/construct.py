@@ -30,7 +30,9 @@ class Cronce(Construct):
         self._allowed: list[str] = []
         targets.check(self._props.allowed_targets, self._props.profile)
         self.table = storage.build_table(self, self._props.removal_policy)
-        self.queue, self.dead_letters = storage.build_queues(self)
+        self.queue, self.dead_letters = storage.build_queues(
+            self, enforce_ssl=self._props.profile == "aws"
+        )
         self._api_part = self._build_api_function()
         self._dispatchers = [self._build_dispatcher(n) for n in range(self._props.dispatchers)]
         self._worker = self._build_worker()

@@ -57,15 +57,18 @@ def build_table(scope: Construct, removal_policy: RemovalPolicy) -> dynamodb.Tab
     return table
 
 
-def build_queues(scope: Construct) -> tuple[sqs.Queue, sqs.Queue]:
-    """The run queue and the dead-letter queue that holds what no worker could read."""
+def build_queues(scope: Construct, enforce_ssl: bool) -> tuple[sqs.Queue, sqs.Queue]:
+    """The run queue and the dead-letter queue that holds what no worker could read.
+
+    enforce_ssl: off on an emulator, which speaks plain HTTP.
+    """
     retention = Duration.seconds(limits.QUEUE_RETENTION)
     dead_letters = sqs.Queue(
         scope,
         "DeadLetterQueue",
         retention_period=retention,
         encryption=sqs.QueueEncryption.SQS_MANAGED,
-        enforce_ssl=True,
+        enforce_ssl=enforce_ssl,
     )
     queue = sqs.Queue(
         scope,
@@ -73,7 +76,7 @@ def build_queues(scope: Construct) -> tuple[sqs.Queue, sqs.Queue]:
         visibility_timeout=Duration.seconds(limits.QUEUE_VISIBILITY),
         retention_period=retention,
         encryption=sqs.QueueEncryption.SQS_MANAGED,
-        enforce_ssl=True,
+        enforce_ssl=enforce_ssl,
         dead_letter_queue=sqs.DeadLetterQueue(
             queue=dead_letters, max_receive_count=limits.QUEUE_MAX_RECEIVE_COUNT
         ),

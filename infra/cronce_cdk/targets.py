@@ -25,6 +25,8 @@ def check(allowed: Sequence[str], profile: Profile) -> None:
     except Invalid as invalid:
         shown = "; ".join(f"{f.detail}; must be {f.accepted}" for f in invalid.faults)
         raise InvalidProps(f"allowed_targets: {shown}") from None
+    for target in allowed:
+        statements(target)
 
 
 def statements(target: str) -> list[iam.PolicyStatement]:

@@ -115,7 +115,11 @@ def node_bin(progress: Progress = say) -> Path | None:
 
 def node_environment(progress: Progress = say) -> dict[str, str]:
     """Variables under which node, npm, the CDK command line and the construct's JSII run."""
-    env = {"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "1", "PATH": os.environ["PATH"]}
+    env = {
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20,21,23",
+        "NODE_NO_WARNINGS": "1",
+        "PATH": os.environ["PATH"],
+    }
     folder = node_bin(progress)
     if folder is not None:
         env["PATH"] = f"{folder}{os.pathsep}{env['PATH']}"

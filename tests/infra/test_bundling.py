@@ -1,0 +1,113 @@
+"""The code of the functions: what is in it, for which platform, and that it is made once."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cronce_cdk import bundling
+from cronce_cdk.bundling import Platform
+
+ARM = Platform("aarch64", "3.13")
+
+
+def names(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.fixture(scope="module")
+def here() -> Platform:
+    """This machine, as an emulator's functions run on it."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Platform(os.uname().machine, version, native=True)
+
+
+def test_the_core_is_lean(here: Platform) -> None:
+    _, folder = bundling.build("core", here)
+    tops = {path.name for path in folder.iterdir()}
+    assert {"cronce", "aws_lambda_powertools", "tzdata"} <= tops
+    assert not {"pydantic", "pydantic_core", "boto3", "botocore", "typer", "bin"} & tops
+
+
+@pytest.mark.parametrize("asset", ["core", "api"])
+def test_neither_holds_what_functions_never_import(
+    asset: bundling.AssetName, here: Platform
+) -> None:
+    _, folder = bundling.build(asset, here)
+    files = names(folder)
+    assert "cronce/limits.py" in files
+    assert not {f for f in files if f.startswith(("cronce/cli/", "cronce/testing/"))}
+    assert not {f for f in files if f.startswith("cronce_cdk/")}
+
+
+def test_binaries_are_of_the_functions_platform() -> None:
+    _, folder = bundling.build("api", ARM)
+    binaries = {f for f in names(folder) if f.endswith(".so")}
+    assert binaries
+    assert {f for f in binaries if "cpython-313-aarch64-linux-gnu" not in f} == set()
+
+
+def test_byte_code_is_there_only_for_the_python_that_made_it(here: Platform) -> None:
+    other = Platform("aarch64", "3.13" if here.python != "3.13" else "3.12")
+    _, native = bundling.build("core", here)
+    _, foreign = bundling.build("core", other)
+    tag = sys.implementation.cache_tag
+    assert f"cronce/__pycache__/limits.{tag}.pyc" in names(native)
+    assert not {f for f in names(foreign) if f.endswith(".pyc")}
+
+
+def test_the_native_core_runs_without_the_checkout(here: Platform) -> None:
+    _, folder = bundling.build("core", here)
+    code = "import cronce, cronce.limits, aws_lambda_powertools; print(cronce.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, '{folder}'); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+    )
+    assert Path(done.stdout.strip()).is_relative_to(folder)
+
+
+def test_the_same_inputs_are_built_once(
+    here: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundling, "_home", lambda: tmp_path)
+    installs: list[Path] = []
+
+    def install(pins: Path, platform: Platform, folder: Path) -> None:
+        installs.append(folder)
+        (folder / "dependency.py").write_text(pins.name)
+
+    monkeypatch.setattr(bundling, "_install", install)
+    with ThreadPoolExecutor(4) as pool:
+        built = list(pool.map(lambda _: bundling.build("core", here), range(4)))
+    assert len(set(built)) == 1
+    again = bundling.build("core", here)
+    assert again == built[0]
+    assert len(installs) <= 4
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".")} == set()
+    assert (again[1] / "dependency.py").read_text() == "core.txt"
+
+
+def test_another_platform_or_python_is_another_asset() -> None:
+    keys = {
+        bundling.build("core", platform)[0]
+        for platform in (ARM, Platform("x86_64", "3.13"), Platform("aarch64", "3.12"))
+    }
+    assert len(keys) == 3
+
+
+def test_a_failed_build_leaves_nothing_behind(
+    here: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundling, "_home", lambda: tmp_path)
+    pins = tmp_path / "core.txt"
+    pins.write_text("tzdata==2026.6 --hash=sha256:" + "0" * 64 + "\n")
+    monkeypatch.setattr(bundling, "_requirements", lambda asset: pins)
+    with pytest.raises(bundling.BundlingError, match="cannot be installed"):
+        bundling.build("core", here)
+    assert set(tmp_path.iterdir()) == {pins}
