@@ -10,7 +10,8 @@ from cronce import limits
 
 @dataclass(frozen=True)
 class Settings:
-    """deployment: the stack's name. slice, slices: which shards this dispatcher takes.
+    """deployment: the stack's name. slice, slices: which shards this dispatcher takes. profile:
+    `aws` or `emulator`. allowed_targets: URL origins and ARN patterns that jobs may reach.
 
     Durations are seconds; every default is the design's.
     """
@@ -22,6 +23,8 @@ class Settings:
     horizon: int = limits.HORIZON
     lease: int = limits.LEASE
     renew_every: int = limits.RENEW_EVERY
+    profile: str = "aws"
+    allowed_targets: tuple[str, ...] = ()
 
     @property
     def ahead(self) -> timedelta:

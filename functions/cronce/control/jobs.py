@@ -1,6 +1,4 @@
-"""The control plane: what users ask for. Each call answers success once its row is written; what is
-due inside the horizon is then dispatched at once, and if that fails the tick does it.
-"""
+"""Creating, replacing, pausing and deleting jobs."""
 
 from __future__ import annotations
 
@@ -9,28 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from cronce import limits
-from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
+from cronce.control.base import Base
 from cronce.domain.definition import JobSpec
 from cronce.domain.errors import (
     AlreadyExists,
     CronceError,
     JobNotFound,
-    RunNotFound,
-    Unavailable,
     VersionMismatch,
     WrongState,
 )
-from cronce.domain.identity import RunKey, manual_trigger, parse_run_id, shard_of
-from cronce.domain.instants import seconds
+from cronce.domain.identity import shard_of
 from cronce.domain.job import Definition, Job, StoredJob, make_plan
-from cronce.domain.plan import Due, Missed
-from cronce.domain.record import Sent
-from cronce.domain.run import Run
+from cronce.domain.plan import Due
 from cronce.domain.schedule import Schedule, jittered
-from cronce.domain.transitions import Ending
-from cronce.ports import Changed, DueJob, DueRun, Page, Ports
-from cronce.settings import Settings
 
 # Parses the request as of `now`, with `anchor` for a rate; raises Invalid with every fault.
 Parse = Callable[[datetime, datetime], JobSpec]
@@ -44,14 +33,8 @@ class Put:
     changed: bool
 
 
-@dataclass(frozen=True)
-class Control:
-    """by: the caller's identity, kept as who created, changed or triggered."""
-
-    ports: Ports
-    settings: Settings
-
-    # --- jobs
+class JobControl(Base):
+    """by: the caller's identity, kept as who created or changed."""
 
     def put(
         self,
@@ -130,67 +113,6 @@ class Control:
         self._dispatch_ahead(stored.job)
         return stored
 
-    # --- runs
-
-    def run_now(self, job_id: str, *, by: str, client_id: str | None = None) -> tuple[Run, bool]:
-        """A triggered run, and whether it is new: the same client id again finds the first one."""
-        job = self.get(job_id).job
-        now = self.ports.clock.now()
-        trigger = manual_trigger(client_id or self.ports.random.token()[:12])
-        key = RunKey(job_id, job.uid, now.replace(microsecond=0), trigger)
-        result = self.ports.store.trigger(key, triggered_by=by, now=now)
-        if result.run is None:
-            raise Unavailable("the run was neither written nor found")
-        if isinstance(result, Changed):
-            self._dispatch_run(result.run)
-        return result.run, isinstance(result, Changed)
-
-    def get_run(self, job_id: str, run_id: str) -> Run:
-        """Raises RunNotFound."""
-        return self._run(self._key(job_id, run_id), job_id, run_id)
-
-    def list_runs(self, job_id: str, *, limit: int, cursor: str | None = None) -> Page:
-        """Latest occurrence first, also of a job that was deleted.
-
-        Raises JobNotFound for one that neither exists nor has runs.
-        """
-        page = self.ports.store.list_runs(job_id, limit=limit, cursor=cursor)
-        if not page.items and cursor is None and self.ports.store.read_job(job_id) is None:
-            raise JobNotFound(job_id)
-        return page
-
-    def cancel_run(self, job_id: str, run_id: str, *, by: str) -> Run:
-        """From every open state, a dispatched run without a row included. A cancelled run stays as
-        it is. Raises RunNotFound, WrongState for a run that ended otherwise."""
-        key = self._key(job_id, run_id)
-        now = self.ports.clock.now()
-        stored = self.ports.store.read_job(job_id)
-        if self.ports.store.read_run(key) is None and not self._is_dispatched(key, stored, now):
-            raise RunNotFound(job_id, run_id)
-        history = stored.definition.history if stored else limits.HISTORY_DEFAULT
-        e = Ending("requested", f"cancelled by {by}"[:512], history)
-        result = self.ports.store.cancel(key, key.scheduled_for, e, by_request=True, now=now)
-        run = result.run
-        if run is None or (not isinstance(result, Changed) and run.status != "cancelled"):
-            raise WrongState(f"run {run_id}", run.status if run else "unknown", "cancel")
-        return run
-
-    def redrive_run(self, job_id: str, run_id: str, *, by: str) -> Run:
-        """New attempts for a failed run; the counter goes on. Raises RunNotFound, WrongState."""
-        key = self._key(job_id, run_id)
-        self._run(key, job_id, run_id)
-        stored = self.ports.store.read_job(job_id)
-        if stored is None or stored.job.uid != key.uid:
-            raise WrongState(f"run {run_id}", "of a deleted job", "redrive")
-        result = self.ports.store.redrive(key, triggered_by=by, now=self.ports.clock.now())
-        if not isinstance(result, Changed):
-            state = result.run.status if result.run else "gone"
-            raise WrongState(f"run {run_id}", state, "redrive")
-        self._dispatch_run(result.run)
-        return result.run
-
-    # --- steps
-
     def _create(self, job_id: str, parse: Parse, by: str) -> Put | None:
         now = self.ports.clock.now()
         spec = parse(now, _anchor(now))
@@ -262,79 +184,6 @@ class Control:
                 return StoredJob(job, definition)
         raise self._lost_race(job_id)
 
-    def _settle(self, job: Job, now: datetime) -> None:
-        """Dispatches what was intended up to now, before the schedule that intended it goes away.
-        Raises Unavailable: then nothing was changed."""
-        due = _due_job(job)
-        if due is None or due.next.scheduled_for > now:
-            return
-        schedule = job.schedule()
-        visit = plan_visit(due, now, schedule.jitter).only_up_to(now)
-        report = self._dispatch([visit], now)
-        if report.failed:
-            raise Unavailable("what was due could not be dispatched")
-        assert visit.plan is not None
-        rest = visit.plan.next
-        if rest is not None and rest.scheduled_for <= now:
-            self._record_gap(job, schedule, rest.scheduled_for - seconds(1), now, "edited")
-
-    def _record_gap(
-        self, job: Job, schedule: Schedule, after: datetime, until: datetime, reason: str
-    ) -> None:
-        """Occurrences in (after, until] that nobody will run, counted."""
-        first = schedule.next_after(after)
-        if first is None or first > until:
-            return
-        last = schedule.latest_at_or_before(until, not_before=after) or first
-        missed = Missed(first, last, schedule.count(after, until), job.misfire().policy, reason)
-        self.ports.store.put_missed(
-            job.job_id, job.uid, missed, now=until, history=limits.HISTORY_DEFAULT
-        )
-
-    def _dispatch_ahead(self, job: Job) -> None:
-        due = _due_job(job)
-        now = self.ports.clock.now()
-        if due is None or due.at > now + self.settings.ahead:
-            return
-        try:
-            self._dispatch([plan_visit(due, now, self.settings.horizon)], now)
-        except CronceError as e:
-            self.ports.observer.event("dispatch_left_to_tick", job=job.job_id, reason=str(e))
-
-    def _dispatch_run(self, run: Run) -> None:
-        if run.indexed_at is None:
-            return
-        item = DueRun(run.key, run.indexed_at)
-        try:
-            self._dispatch([Visit(item, (Sent(run.key, 0, item.at),))], self.ports.clock.now())
-        except CronceError as e:
-            self.ports.observer.event("dispatch_left_to_tick", job=run.key.job_id, reason=str(e))
-
-    def _dispatch(self, visits: list[Visit], now: datetime) -> TickReport:
-        report = TickReport()
-        dispatch(self.ports, self.settings, visits, now, by="api", report=report)
-        return report
-
-    def _key(self, job_id: str, run_id: str) -> RunKey:
-        key = parse_run_id(job_id, run_id)
-        if key is None:
-            raise RunNotFound(job_id, run_id)
-        return key
-
-    def _run(self, key: RunKey, job_id: str, run_id: str) -> Run:
-        run = self.ports.store.read_run(key)
-        if run is None:
-            raise RunNotFound(job_id, run_id)
-        return run
-
-    def _is_dispatched(self, key: RunKey, stored: StoredJob | None, now: datetime) -> bool:
-        """An occurrence of this job that may have a message but no row yet."""
-        if stored is None or stored.job.uid != key.uid or key.trigger:
-            return False
-        created = stored.definition.created_at or stored.job.changed_at
-        in_time = created <= key.scheduled_for <= now + self.settings.ahead
-        return in_time and stored.job.schedule().contains(key.scheduled_for)
-
     def _lost_race(self, job_id: str) -> CronceError:
         stored = self.ports.store.read_job(job_id)
         return VersionMismatch(job_id, stored.job.version if stored else None)
@@ -398,9 +247,3 @@ def _next_due(uid: str, schedule: Schedule, now: datetime) -> Due | None:
     """Strictly after now, from the moment of the edit: changing a schedule never fires at once."""
     first = schedule.next_after(now)
     return Due(first, jittered(uid, first, schedule)) if first else None
-
-
-def _due_job(job: Job) -> DueJob | None:
-    if job.status != "active" or job.next is None:
-        return None
-    return DueJob(job.job_id, job.uid, job.generation, job.plan, job.next, job.runs_planned)

@@ -1,0 +1,17 @@
+"""The control plane: what users ask for. Each call answers success once its row is written; what is
+due inside the horizon is then dispatched at once, and if that fails the tick does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cronce.control.jobs import JobControl, Parse, Put
+from cronce.control.runs import RunControl
+
+__all__ = ["Control", "Parse", "Put"]
+
+
+@dataclass(frozen=True)
+class Control(JobControl, RunControl):
+    """Every verb of the API."""

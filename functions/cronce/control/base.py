@@ -1,0 +1,87 @@
+"""What every call of the control plane has in common: dispatching what its row makes due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cronce import limits
+from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
+from cronce.domain.errors import CronceError, Unavailable, Unplannable
+from cronce.domain.instants import seconds
+from cronce.domain.job import Job
+from cronce.domain.plan import Missed
+from cronce.domain.record import Sent
+from cronce.domain.run import Run
+from cronce.domain.schedule import Schedule
+from cronce.ports import DueJob, DueRun, Ports
+from cronce.settings import Settings
+
+
+@dataclass(frozen=True)
+class Base:
+    ports: Ports
+    settings: Settings
+
+    def _settle(self, job: Job, now: datetime) -> None:
+        """Dispatches what was intended up to now, before the schedule that intended it goes away.
+        Raises Unavailable: then nothing was changed. What cannot be planned intends nothing."""
+        due = _due_job(job)
+        if due is None or due.next.scheduled_for > now:
+            return
+        try:
+            schedule = job.schedule()
+            visit = plan_visit(due, now, schedule.jitter).only_up_to(now)
+        except Unplannable as e:
+            self.ports.observer.event("not_settled", job=job.job_id, reason=str(e))
+            return
+        report = self._dispatch([visit], now)
+        if report.failed:
+            raise Unavailable("what was due could not be dispatched")
+        assert visit.plan is not None
+        rest = visit.plan.next
+        if rest is not None and rest.scheduled_for <= now:
+            self._record_gap(job, schedule, rest.scheduled_for - seconds(1), now, "edited")
+
+    def _record_gap(
+        self, job: Job, schedule: Schedule, after: datetime, until: datetime, reason: str
+    ) -> None:
+        """Occurrences in (after, until] that nobody will run, counted."""
+        first = schedule.next_after(after)
+        if first is None or first > until:
+            return
+        last = schedule.latest_at_or_before(until, not_before=after) or first
+        missed = Missed(first, last, schedule.count(after, until), job.misfire().policy, reason)
+        self.ports.store.put_missed(
+            job.job_id, job.uid, missed, now=until, history=limits.HISTORY_DEFAULT
+        )
+
+    def _dispatch_ahead(self, job: Job) -> None:
+        due = _due_job(job)
+        now = self.ports.clock.now()
+        if due is None or due.at > now + self.settings.ahead:
+            return
+        try:
+            self._dispatch([plan_visit(due, now, self.settings.horizon)], now)
+        except CronceError as e:
+            self.ports.observer.event("dispatch_left_to_tick", job=job.job_id, reason=str(e))
+
+    def _dispatch_run(self, run: Run) -> None:
+        if run.indexed_at is None:
+            return
+        item = DueRun(run.key, run.indexed_at)
+        try:
+            self._dispatch([Visit(item, (Sent(run.key, 0, item.at),))], self.ports.clock.now())
+        except CronceError as e:
+            self.ports.observer.event("dispatch_left_to_tick", job=run.key.job_id, reason=str(e))
+
+    def _dispatch(self, visits: list[Visit], now: datetime) -> TickReport:
+        report = TickReport()
+        dispatch(self.ports, self.settings, visits, now, by="api", report=report)
+        return report
+
+
+def _due_job(job: Job) -> DueJob | None:
+    if job.status != "active" or job.next is None:
+        return None
+    return DueJob(job.job_id, job.uid, job.generation, job.plan, job.next, job.runs_planned)

@@ -1,0 +1,97 @@
+"""Triggering, reading, cancelling and redriving runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cronce import limits
+from cronce.control.base import Base
+from cronce.domain.errors import JobNotFound, RunNotFound, Unavailable, WrongState
+from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
+from cronce.domain.job import StoredJob
+from cronce.domain.run import Run
+from cronce.domain.transitions import Ending
+from cronce.ports import Changed, Page
+
+
+class RunControl(Base):
+    """by: the caller's identity, kept as who triggered."""
+
+    def run_now(self, job_id: str, *, by: str, client_id: str | None = None) -> tuple[Run, bool]:
+        """A triggered run, and whether it is new: the same client id again finds the first one."""
+        stored = self.ports.store.read_job(job_id)
+        if stored is None:
+            raise JobNotFound(job_id)
+        now = self.ports.clock.now()
+        trigger = manual_trigger(client_id or self.ports.random.token()[:12])
+        key = RunKey(job_id, stored.job.uid, now.replace(microsecond=0), trigger)
+        result = self.ports.store.trigger(key, triggered_by=by, now=now)
+        if result.run is None:
+            raise Unavailable("the run was neither written nor found")
+        if isinstance(result, Changed):
+            self._dispatch_run(result.run)
+        return result.run, isinstance(result, Changed)
+
+    def get_run(self, job_id: str, run_id: str) -> Run:
+        """Raises RunNotFound."""
+        return self._run(self._key(job_id, run_id), job_id, run_id)
+
+    def list_runs(self, job_id: str, *, limit: int, cursor: str | None = None) -> Page:
+        """Latest occurrence first, also of a job that was deleted.
+
+        Raises JobNotFound for one that neither exists nor has runs.
+        """
+        page = self.ports.store.list_runs(job_id, limit=limit, cursor=cursor)
+        if not page.items and cursor is None and self.ports.store.read_job(job_id) is None:
+            raise JobNotFound(job_id)
+        return page
+
+    def cancel_run(self, job_id: str, run_id: str, *, by: str) -> Run:
+        """From every open state, a dispatched run without a row included. A cancelled run stays as
+        it is. Raises RunNotFound, WrongState for a run that ended otherwise."""
+        key = self._key(job_id, run_id)
+        now = self.ports.clock.now()
+        stored = self.ports.store.read_job(job_id)
+        if self.ports.store.read_run(key) is None and not self._is_dispatched(key, stored, now):
+            raise RunNotFound(job_id, run_id)
+        history = stored.definition.history if stored else limits.HISTORY_DEFAULT
+        e = Ending("requested", f"cancelled by {by}"[:512], history)
+        result = self.ports.store.cancel(key, key.scheduled_for, e, by_request=True, now=now)
+        run = result.run
+        if run is None or (not isinstance(result, Changed) and run.status != "cancelled"):
+            raise WrongState(f"run {run_id}", run.status if run else "unknown", "cancel")
+        return run
+
+    def redrive_run(self, job_id: str, run_id: str, *, by: str) -> Run:
+        """New attempts for a failed run; the counter goes on. Raises RunNotFound, WrongState."""
+        key = self._key(job_id, run_id)
+        self._run(key, job_id, run_id)
+        stored = self.ports.store.read_job(job_id)
+        if stored is None or stored.job.uid != key.uid:
+            raise WrongState(f"run {run_id}", "of a deleted job", "redrive")
+        result = self.ports.store.redrive(key, triggered_by=by, now=self.ports.clock.now())
+        if not isinstance(result, Changed):
+            state = result.run.status if result.run else "gone"
+            raise WrongState(f"run {run_id}", state, "redrive")
+        self._dispatch_run(result.run)
+        return result.run
+
+    def _key(self, job_id: str, run_id: str) -> RunKey:
+        key = parse_run_id(job_id, run_id)
+        if key is None:
+            raise RunNotFound(job_id, run_id)
+        return key
+
+    def _run(self, key: RunKey, job_id: str, run_id: str) -> Run:
+        run = self.ports.store.read_run(key)
+        if run is None:
+            raise RunNotFound(job_id, run_id)
+        return run
+
+    def _is_dispatched(self, key: RunKey, stored: StoredJob | None, now: datetime) -> bool:
+        """An occurrence of this job that may have a message but no row yet."""
+        if stored is None or stored.job.uid != key.uid or key.trigger:
+            return False
+        created = stored.definition.created_at or stored.job.changed_at
+        in_time = created <= key.scheduled_for <= now + self.settings.ahead
+        return in_time and stored.job.schedule().contains(key.scheduled_for)

@@ -1,0 +1,75 @@
+"""The composition root: the only place that knows both ports and adapters, and reads the
+environment. Built at the first invocation and kept for the life of the process.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+
+import boto3
+
+from cronce.adapters.aws_errors import CLIENT_CONFIG
+from cronce.adapters.dynamodb import DynamoStore
+from cronce.adapters.observer import PowertoolsObserver
+from cronce.adapters.sqs import SqsQueue
+from cronce.adapters.system import SystemClock, SystemRandom, SystemThreads
+from cronce.ports import Ports
+from cronce.settings import Settings
+from cronce.targets.contract import Target
+
+
+@dataclass(frozen=True)
+class App:
+    ports: Ports
+    settings: Settings
+    observer: PowertoolsObserver
+
+
+@cache
+def settings() -> Settings:
+    env = os.environ
+    return Settings(
+        deployment=env["CRONCE_DEPLOYMENT"],
+        shards=int(env["CRONCE_SHARDS"]),
+        slice=int(env["CRONCE_SLICE"]),
+        slices=int(env["CRONCE_SLICES"]),
+        profile=env["CRONCE_PROFILE"],
+        allowed_targets=tuple(json.loads(env["CRONCE_ALLOWED_TARGETS"])),
+    )
+
+
+@cache
+def app() -> App:
+    s = settings()
+    observer = PowertoolsObserver(s.deployment, os.environ.get("POWERTOOLS_LOG_LEVEL", "INFO"))
+    store = DynamoStore(
+        boto3.client("dynamodb", config=CLIENT_CONFIG), os.environ["CRONCE_TABLE"], s.shards
+    )
+    queue = SqsQueue(
+        boto3.client("sqs", config=CLIENT_CONFIG),
+        os.environ["CRONCE_QUEUE_URL"],
+        os.environ["CRONCE_DLQ_URL"],
+        observer,
+    )
+    ports = Ports(store, queue, SystemClock(), SystemThreads(), SystemRandom(), observer)
+    return App(ports, s, observer)
+
+
+@cache
+def target() -> Target:
+    """What the worker calls: every kind, checked again against what the deployment allows."""
+    # Here and not above: the dispatcher never pays for loading them.
+    from cronce.targets.registry import build_targets
+
+    s = settings()
+    networks = json.loads(os.environ["CRONCE_ALLOWED_ADDRESSES"])
+    return build_targets(
+        profile=s.profile,
+        allowed=s.allowed_targets,
+        allowed_addresses=tuple(ipaddress.ip_network(n) for n in networks),
+        runtime_api=os.environ.get("AWS_LAMBDA_RUNTIME_API", ""),
+    )
