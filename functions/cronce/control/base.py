@@ -10,7 +10,7 @@ from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job
-from cronce.domain.plan import Missed
+from cronce.domain.plan import first_due, passed_over
 from cronce.domain.record import Sent
 from cronce.domain.run import Run
 from cronce.domain.schedule import Schedule
@@ -47,11 +47,15 @@ class Base:
         self, job: Job, schedule: Schedule, after: datetime, until: datetime, reason: str
     ) -> None:
         """Occurrences in (after, until] that nobody will run, counted."""
-        first = schedule.next_after(after)
-        if first is None or first > until:
+        missed = passed_over(
+            schedule,
+            first_due(job.uid, schedule, after),
+            until,
+            policy=job.misfire().policy,
+            reason=reason,
+        )
+        if missed is None:
             return
-        last = schedule.latest_at_or_before(until, not_before=after) or first
-        missed = Missed(first, last, schedule.count(after, until), job.misfire().policy, reason)
         self.ports.store.put_missed(
             job.job_id, job.uid, missed, now=until, history=limits.HISTORY_DEFAULT
         )

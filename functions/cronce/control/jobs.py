@@ -18,8 +18,7 @@ from cronce.domain.errors import (
 )
 from cronce.domain.identity import shard_of
 from cronce.domain.job import Definition, Job, StoredJob, make_plan
-from cronce.domain.plan import Due
-from cronce.domain.schedule import Schedule, jittered
+from cronce.domain.plan import first_due
 
 # Parses the request as of `now`, with `anchor` for a rate; raises Invalid with every fault.
 Parse = Callable[[datetime, datetime], JobSpec]
@@ -106,7 +105,7 @@ class JobControl(Base):
             schedule = job.schedule()
             if job.status == "paused":
                 self._record_gap(job, schedule, job.changed_at, now, "paused")
-            then = _next_due(job.uid, schedule, now)
+            then = first_due(job.uid, schedule, now)
             return replace(job, status="active" if then else "ended", next=then, reason="")
 
         stored = self._change(job_id, change, by, if_match)
@@ -126,7 +125,7 @@ class JobControl(Base):
             plan=make_plan(spec.schedule, spec.misfire),
             shard=shard_of(job_id, self.settings.shards),
             changed_at=now,
-            next=_next_due(uid, spec.schedule, now),
+            next=first_due(uid, spec.schedule, now),
             group=spec.group,
         )
         definition = _signed(spec.definition, now, by, None)
@@ -151,7 +150,7 @@ class JobControl(Base):
         )
         if replan:
             self._settle(stored.job, now)
-            then = _next_due(job.uid, spec.schedule, now) if job.status != "paused" else None
+            then = first_due(job.uid, spec.schedule, now) if job.status != "paused" else None
             status = "paused" if job.status == "paused" else "active"
             job = _next_generation(job, now, status=status, next=then, runs_planned=0)
         definition = _signed(spec.definition, now, by, stored.definition)
@@ -241,9 +240,3 @@ def _signed(d: Definition, now: datetime, by: str, before: Definition | None) ->
 def _anchor(now: datetime) -> datetime:
     """Occurrences lie on whole seconds."""
     return now.replace(microsecond=0)
-
-
-def _next_due(uid: str, schedule: Schedule, now: datetime) -> Due | None:
-    """Strictly after now, from the moment of the edit: changing a schedule never fires at once."""
-    first = schedule.next_after(now)
-    return Due(first, jittered(uid, first, schedule)) if first else None
