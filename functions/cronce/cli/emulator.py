@@ -19,6 +19,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import boto3
+
 from cronce.cli import cdk, toolchain
 from cronce.cli.deployment import own_outputs, reachable
 from cronce.cli.toolchain import Progress, ToolError, say
@@ -59,6 +61,14 @@ class Emulator:
     @property
     def log(self) -> Path:
         return self.home / "emulator.log"
+
+    def session(self) -> boto3.Session:
+        """For clients of it; each still needs ``endpoint_url=emulator.endpoint``."""
+        return boto3.Session(
+            aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+            region_name=REGION,
+        )
 
     def exports(self) -> dict[str, str]:
         """Variables with which any AWS tool, and cronce itself, reaches this emulator."""
