@@ -27,7 +27,7 @@ class Cronce(Construct):
     def __init__(self, scope: Construct, construct_id: str, props: CronceProps | None = None):
         super().__init__(scope, construct_id)
         self._props = props or CronceProps()
-        self._allowed: list[str] = []
+        self._allowed: list[str] = list(self._props.secrets)
         targets.check(self._props.allowed_targets, self._props.profile)
         self.table = storage.build_table(self, self._props.removal_policy)
         self.queue, self.dead_letters = storage.build_queues(

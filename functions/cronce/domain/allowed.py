@@ -139,9 +139,9 @@ def _parse_origin(text: str, profile: str) -> UrlEntry:
 class KindRules(Protocol):
     """What validation needs to know of a kind. Pointers are relative to the kind's object."""
 
-    def validate(self, config: Mapping[str, Any], profile: str) -> list[Fault]: ...
+    def validate(self, config: Mapping[str, Any], profile: str, /) -> list[Fault]: ...
 
-    def resources(self, config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def resources(self, config: Mapping[str, Any], /) -> list[tuple[str, str]]:
         """(pointer, URL or ARN) of everything that a valid `config` makes the worker reach."""
         ...
 

@@ -21,6 +21,8 @@ from botocore.exceptions import (
 from cronce.targets.contract import Answer, is_retried, refused, retried, timed_out
 
 CONNECT_SECONDS = 5.0
+# The read timeout lies this far above the attempt's: not the connection decides when it is over.
+READ_SLACK = 1.0
 MOST_CLIENTS = 32
 
 # Several services answer 400 for these, though another attempt is just what they ask for.
@@ -38,8 +40,8 @@ class BotoClients:
     """The factory of clients. They are kept, the oldest given up first, by service, Region and
     timeout in whole seconds, rounded up: a service slower than that has missed its attempt."""
 
-    def __init__(self, *, max_pool: int = 20) -> None:
-        self._session = boto3.session.Session()
+    def __init__(self, *, session: Any = None, max_pool: int = 20) -> None:
+        self._session = session or boto3.session.Session()
         self._kept: OrderedDict[tuple[str, str, int], Any] = OrderedDict()
         self._lock = threading.Lock()
         self._max_pool = max_pool

@@ -18,6 +18,7 @@ from cronce.domain.instants import to_api
 
 EXCERPT_BYTES = 512
 RETRY_AFTER_LIMIT = 3600
+VALUE_BYTES = 256
 RETRIED_STATUSES = frozenset({401, 407, 408, 409, 425, 429})
 
 Outcome = Literal["succeeded", "failed", "timed_out"]
@@ -162,6 +163,18 @@ def expand(payload: str, call: Call) -> str:
     if not call.payload_is_json:
         return _PLAIN.sub(lambda m: values[m[1]], payload)
     return _JSON.sub(lambda m: json.dumps(values[m[1]])[1:-1], payload)
+
+
+def largest(payload: str, is_json: bool) -> int:
+    """The most bytes that `payload` can have once its placeholders are filled."""
+    placeholders = len((_JSON if is_json else _PLAIN).findall(payload))
+    return len(payload.encode("utf-8", "replace")) + placeholders * VALUE_BYTES
+
+
+def json_body(call: Call) -> str:
+    """`body` for a target that takes only JSON: a text becomes a JSON string."""
+    text = body(call)
+    return text if call.payload is None or call.payload_is_json else json.dumps(text)
 
 
 def body(call: Call) -> str:

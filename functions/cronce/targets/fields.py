@@ -47,12 +47,15 @@ def check_text(config: Mapping[str, Any], name: str, form: str, accepted: str) -
 
 
 def check_arn(config: Mapping[str, Any], name: str, service: str, resource: str) -> list[Fault]:
-    """A fault if the string field `name` is no ARN of `service` whose resource matches."""
+    """A fault if the string field `name` is no ARN of `service` whose resource matches.
+
+    It does not repeat the value: where a secret is named, that may be the secret itself.
+    """
     value = config.get(name)
     if not isinstance(value, str) or is_arn(value, service, resource):
         return []
     accepted = f"an ARN, arn:aws:{service}:<region>:<account>:..."
-    return [Fault(pointer(name), "bad_arn", f"{value!r:.160} is no such ARN", accepted)]
+    return [Fault(pointer(name), "bad_arn", f"{name} is no such ARN", accepted)]
 
 
 def is_arn(value: str, service: str, resource: str) -> bool:
