@@ -5,13 +5,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-from cronce_cdk import bundling
-from cronce_cdk.bundling import Platform
-
-ARM = Platform("aarch64", "3.13")
 
 
 def names(folder: Path) -> set[str]:
@@ -19,13 +15,21 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def here() -> Platform:
+def bundling(node: None) -> Any:
+    """The module, whose package can be imported once there is a Node."""
+    from cronce_cdk import bundling
+
+    return bundling
+
+
+@pytest.fixture(scope="module")
+def here(bundling: Any) -> Any:
     """This machine, as an emulator's functions run on it."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return Platform(os.uname().machine, version, native=True)
+    return bundling.Platform(os.uname().machine, version, native=True)
 
 
-def test_the_core_is_lean(here: Platform) -> None:
+def test_the_core_is_lean(bundling: Any, here: Any) -> None:
     _, folder = bundling.build("core", here)
     tops = {path.name for path in folder.iterdir()}
     assert {"cronce", "aws_lambda_powertools", "tzdata"} <= tops
@@ -33,9 +37,7 @@ def test_the_core_is_lean(here: Platform) -> None:
 
 
 @pytest.mark.parametrize("asset", ["core", "api"])
-def test_neither_holds_what_functions_never_import(
-    asset: bundling.AssetName, here: Platform
-) -> None:
+def test_neither_holds_what_functions_never_import(asset: str, bundling: Any, here: Any) -> None:
     _, folder = bundling.build(asset, here)
     files = names(folder)
     assert "cronce/limits.py" in files
@@ -43,15 +45,15 @@ def test_neither_holds_what_functions_never_import(
     assert not {f for f in files if f.startswith("cronce_cdk/")}
 
 
-def test_binaries_are_of_the_functions_platform() -> None:
-    _, folder = bundling.build("api", ARM)
+def test_binaries_are_of_the_functions_platform(bundling: Any) -> None:
+    _, folder = bundling.build("api", bundling.Platform("aarch64", "3.13"))
     binaries = {f for f in names(folder) if f.endswith(".so")}
     assert binaries
     assert {f for f in binaries if "cpython-313-aarch64-linux-gnu" not in f} == set()
 
 
-def test_byte_code_is_there_only_for_the_python_that_made_it(here: Platform) -> None:
-    other = Platform("aarch64", "3.13" if here.python != "3.13" else "3.12")
+def test_byte_code_is_there_only_for_the_python_that_made_it(bundling: Any, here: Any) -> None:
+    other = bundling.Platform("aarch64", "3.13" if here.python != "3.13" else "3.12")
     _, native = bundling.build("core", here)
     _, foreign = bundling.build("core", other)
     tag = sys.implementation.cache_tag
@@ -59,7 +61,7 @@ def test_byte_code_is_there_only_for_the_python_that_made_it(here: Platform) -> 
     assert not {f for f in names(foreign) if f.endswith(".pyc")}
 
 
-def test_the_native_core_runs_without_the_checkout(here: Platform) -> None:
+def test_the_native_core_runs_without_the_checkout(bundling: Any, here: Any) -> None:
     _, folder = bundling.build("core", here)
     code = "import cronce, cronce.limits, aws_lambda_powertools; print(cronce.__file__)"
     done = subprocess.run(
@@ -73,12 +75,12 @@ def test_the_native_core_runs_without_the_checkout(here: Platform) -> None:
 
 
 def test_the_same_inputs_are_built_once(
-    here: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundling: Any, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundling, "_home", lambda: tmp_path)
     installs: list[Path] = []
 
-    def install(pins: Path, platform: Platform, folder: Path) -> None:
+    def install(pins: Path, platform: Any, folder: Path) -> None:
         installs.append(folder)
         (folder / "dependency.py").write_text(pins.name)
 
@@ -93,16 +95,20 @@ def test_the_same_inputs_are_built_once(
     assert (again[1] / "dependency.py").read_text() == "core.txt"
 
 
-def test_another_platform_or_python_is_another_asset() -> None:
+def test_another_platform_or_python_is_another_asset(bundling: Any) -> None:
     keys = {
         bundling.build("core", platform)[0]
-        for platform in (ARM, Platform("x86_64", "3.13"), Platform("aarch64", "3.12"))
+        for platform in (
+            bundling.Platform("aarch64", "3.13"),
+            bundling.Platform("x86_64", "3.13"),
+            bundling.Platform("aarch64", "3.12"),
+        )
     }
     assert len(keys) == 3
 
 
 def test_a_failed_build_leaves_nothing_behind(
-    here: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundling: Any, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundling, "_home", lambda: tmp_path)
     pins = tmp_path / "core.txt"
