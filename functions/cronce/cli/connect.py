@@ -1,0 +1,75 @@
+"""Which deployment a command speaks to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cronce.cli.exits import CommandError
+
+if TYPE_CHECKING:
+    from cronce.cli.emulator import Emulator
+    from cronce.client import Client
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The global options; None is: not said."""
+
+    stack: str | None = None
+    profile: str | None = None
+    region: str | None = None
+    endpoint: str | None = None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether something other than this folder's emulator was asked for."""
+        named = self.profile or self.region or self.endpoint
+        return bool(named or os.environ.get("AWS_ENDPOINT_URL"))
+
+
+def local_emulator(choice: Choice) -> Emulator | None:
+    """This folder's emulator, if it runs and nothing else was asked for."""
+    if choice.elsewhere:
+        return None
+    from cronce.cli import emulator
+    from cronce.cli.deployment import chosen_stack
+
+    running = emulator.status()
+    said = choice.stack or os.environ.get("CRONCE_STACK")
+    return running if running and (not said or running.stack == chosen_stack(said)) else None
+
+
+def connect(choice: Choice) -> Client:
+    """A client of the deployment that was asked for, else of this folder's emulator.
+
+    Raises DeploymentError, ToolError, CommandError.
+    """
+    import boto3
+
+    from cronce.cli import deployment, emulator
+    from cronce.client import Client
+
+    running = local_emulator(choice)
+    if running is not None:
+        session = boto3.Session(
+            aws_access_key_id=emulator.CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=emulator.CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+            region_name=emulator.REGION,
+        )
+        return Client.of_session(running.api_url, session)
+    try:
+        found = deployment.find(
+            choice.stack,
+            endpoint_url=choice.endpoint,
+            profile=choice.profile,
+            region=choice.region,
+        )
+    except deployment.DeploymentError as error:
+        if choice.elsewhere:
+            raise
+        raise CommandError(
+            f"{error}; no emulator runs in this folder ('cronce up' starts one)"
+        ) from None
+    return Client.of_session(found.api_url, found.session, found.region or None)

@@ -1,0 +1,150 @@
+"""``cronce up``, ``down``, ``deploy``, ``status`` and ``env``: deployments, here and on AWS."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cronce.cli.connect import Choice, local_emulator
+from cronce.cli.exits import CommandError
+from cronce.cli.options import Json
+from cronce.cli.output import print_fields, print_json
+
+if TYPE_CHECKING:
+    from cronce.cli.emulator import Emulator
+
+AllowTarget = Annotated[
+    list[str] | None,
+    typer.Option("--allow-target", help="What jobs may reach: a URL origin or an ARN. Repeatable."),
+]
+AllowAddress = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-address", help="A private CIDR block http targets may reach. Repeatable."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (up, down, deploy, status, env):
+        app.command()(command)
+
+
+def up(
+    context: typer.Context,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget all state first.")] = False,
+    allow_target: AllowTarget = None,
+    allow_address: AllowAddress = None,
+    as_json: Json = False,
+) -> None:
+    """Start the emulator in this folder and deploy to it."""
+    from cronce.cli import emulator
+
+    started = emulator.up(
+        reset=reset,
+        stack=_choice(context).stack,
+        allowed_targets=allow_target,
+        allowed_addresses=allow_address,
+    )
+    _print_emulator(started, as_json)
+
+
+def down(
+    reset: Annotated[bool, typer.Option("--reset", help="Forget all state too.")] = False,
+) -> None:
+    """Stop the emulator in this folder; its state stays."""
+    from cronce.cli import emulator
+
+    if not emulator.down(reset=reset):
+        print("no emulator runs in this folder")
+
+
+def deploy(
+    context: typer.Context,
+    allow_target: AllowTarget = None,
+    allow_address: AllowAddress = None,
+    secret: Annotated[
+        list[str] | None, typer.Option("--secret", help="ARN that jobs may name. Repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Deploy: to this folder's emulator if it runs and nothing else is said, else to AWS."""
+    from cronce.cli import cdk, emulator
+    from cronce.cli.deployment import chosen_stack, own_outputs
+
+    choice = _choice(context)
+    if not choice.elsewhere and emulator.status() is not None:
+        deployed = emulator.deploy(
+            stack=choice.stack, allowed_targets=allow_target, allowed_addresses=allow_address
+        )
+        _print_emulator(deployed, as_json)
+        return
+    _say_to_tools(choice)
+    choices = cdk.Choices(
+        stack=chosen_stack(choice.stack),
+        profile="emulator" if os.environ.get("AWS_ENDPOINT_URL") else "aws",
+        allowed_targets=allow_target or (),
+        allowed_addresses=allow_address or (),
+        secrets=secret or (),
+    )
+    outputs = own_outputs(cdk.deploy(choices))
+    print_json(outputs) if as_json else print_fields(outputs)
+
+
+def status(context: typer.Context, as_json: Json = False) -> None:
+    """The emulator in this folder and how to reach it."""
+    _print_emulator(_running(_choice(context)), as_json)
+
+
+def env(context: typer.Context, as_json: Json = False) -> None:
+    """Print exports for AWS tools to reach this folder's emulator: eval "$(cronce env)"."""
+    exports = _running(_choice(context)).exports()
+    if as_json:
+        print_json(exports)
+    else:
+        for name, value in exports.items():
+            print(f"export {name}={shlex.quote(value)}")
+
+
+def _choice(context: typer.Context) -> Choice:
+    assert isinstance(context.obj, Choice)
+    return context.obj
+
+
+def _running(choice: Choice) -> Emulator:
+    from cronce.cli import emulator
+
+    running = local_emulator(choice) or emulator.status()
+    if running is None:
+        raise CommandError("no emulator runs in this folder ('cronce up' starts one)")
+    return running
+
+
+def _say_to_tools(choice: Choice) -> None:
+    """The CDK command line and boto3 read the choice from AWS's own variables."""
+    said = {
+        "AWS_PROFILE": choice.profile,
+        "AWS_REGION": choice.region,
+        "AWS_DEFAULT_REGION": choice.region,
+        "AWS_ENDPOINT_URL": choice.endpoint,
+    }
+    os.environ.update({name: text for name, text in said.items() if text})
+
+
+def _print_emulator(emulator: Emulator, as_json: bool) -> None:
+    shown = {
+        "endpoint": emulator.endpoint,
+        "api_url": emulator.api_url if emulator.outputs else None,
+        "stack": emulator.stack,
+        "pid": emulator.pid,
+        "home": str(emulator.home),
+        "allowed_targets": list(emulator.allowed_targets),
+    }
+    if as_json:
+        print_json({**shown, "outputs": emulator.outputs})
+        return
+    print_fields({**shown, "allowed_targets": " ".join(emulator.allowed_targets)})
+    print('\nother tools reach it after: eval "$(cronce env)"')

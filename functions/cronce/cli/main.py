@@ -1,0 +1,191 @@
+"""The command ``cronce``. What a command needs is imported when it runs: ``--help`` and
+``preview`` load neither boto3 nor Rich."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from cronce.cli import jobs, local, runs
+from cronce.cli.connect import Choice, connect
+from cronce.cli.exits import FAILED, USAGE, CommandError, complain, of_answer
+from cronce.cli.options import JobId, Json
+
+GLOBAL_OPTIONS = ("--stack", "--profile", "--region", "--endpoint")
+
+app = typer.Typer(
+    name="cronce",
+    help="A distributed job scheduler in your own AWS account.",
+    epilog="--stack, --profile, --region and --endpoint may stand anywhere in a command.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(runs.app, name="runs")
+local.register(app)
+
+
+@app.callback()
+def choose(
+    context: typer.Context,
+    stack: Annotated[
+        str | None, typer.Option(envvar="CRONCE_STACK", help="The deployment's stack.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="AWS profile to sign with.")] = None,
+    region: Annotated[str | None, typer.Option(help="AWS Region of the deployment.")] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="An emulator's address; also AWS_ENDPOINT_URL.")
+    ] = None,
+) -> None:
+    context.obj = Choice(stack or None, profile, region, endpoint)
+
+
+@app.command()
+def preview(
+    schedule: Annotated[
+        str, typer.Argument(help="'*/5 * * * *', 'rate(5 minutes)', 'at(…)' or a JSON schedule.")
+    ],
+    timezone: Annotated[str | None, typer.Option(help="IANA zone; UTC without.")] = None,
+    after: Annotated[str | None, typer.Option(help="An instant; now without.")] = None,
+    count: Annotated[int, typer.Option(help="How many occurrences.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """When a schedule would fire. Needs no deployment."""
+    from cronce.cli import preview as previewing
+
+    code = previewing.run(schedule, timezone, after, count, as_json, sys.stdout, sys.stderr)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def upcoming(
+    context: typer.Context,
+    job_id: JobId,
+    count: Annotated[int, typer.Option(min=1, help="How many occurrences.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """The next occurrences of a job, before jitter."""
+    from cronce.cli.output import print_json
+
+    found = connect(context.obj).upcoming(job_id, count=count)
+    if as_json:
+        print_json(found)
+    else:
+        for occurrence in found["occurrences"]:
+            print(occurrence)
+
+
+@app.command()
+def demo(
+    seconds: Annotated[
+        int, typer.Option(min=60, max=3600, help="How long runs are shown before judging.")
+    ] = 90,
+    keep: Annotated[bool, typer.Option(help="Keep the emulator's folder, to look at it.")] = False,
+) -> None:
+    """Deploy to an emulator of its own, run jobs, kill a worker, judge."""
+    from cronce.cli.demo import play
+
+    code = play.run(seconds, keep)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def docs(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Serve the API's documentation on this machine."""
+    from cronce.cli import docs as serving
+
+    serving.serve(connect(context.obj).openapi(), port, browser)
+
+
+@app.command()
+def completion(
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
+) -> None:
+    """Print the completion script of a shell: eval "$(cronce completion bash)"."""
+    if shell not in ("bash", "zsh", "fish"):
+        raise typer.BadParameter("must be bash, zsh or fish", param_hint="shell")
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    print(get_completion_script(prog_name="cronce", complete_var="_CRONCE_COMPLETE", shell=shell))
+
+
+def hoisted(arguments: Sequence[str]) -> list[str]:
+    """The global options first, wherever they stood.
+
+    >>> hoisted(["jobs", "show", "a", "--stack", "s", "--region=r"])
+    ['--stack', 's', '--region=r', 'jobs', 'show', 'a']
+    """
+    first: list[str] = []
+    rest: list[str] = []
+    left = iter(arguments)
+    for argument in left:
+        if argument == "--":
+            rest += [argument, *left]
+        elif argument in GLOBAL_OPTIONS:
+            first += [argument, *([value] if (value := next(left, None)) is not None else [])]
+        elif argument.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
+            first.append(argument)
+        else:
+            rest.append(argument)
+    return first + rest
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code. What went wrong was said on standard error."""
+    try:
+        app(hoisted(arguments), prog_name="cronce")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED if end.code else 0
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        return explain(error)
+    return 0
+
+
+def explain(error: Exception) -> int:
+    """Says what a user can do something about; anything else is a defect and is raised again."""
+    if isinstance(error, CommandError):
+        complain(str(error))
+        return error.code
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from cronce.cli.deployment import DeploymentError
+    from cronce.cli.toolchain import ToolError
+    from cronce.client import ApiError, BadId, NotSigned, Unreachable
+
+    if isinstance(error, ApiError):
+        return of_answer(error.status, error.title, error.detail, error.errors)
+    if isinstance(error, BadId):
+        complain(str(error))
+        return USAGE
+    known = (Unreachable, NotSigned, DeploymentError, ToolError, BotoCoreError, ClientError)
+    if isinstance(error, known):
+        complain(str(error))
+        return FAILED
+    raise error
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

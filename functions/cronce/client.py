@@ -1,0 +1,339 @@
+"""Calls a deployment's API over HTTP, every request signed (SigV4, ``execute-api``).
+
+Documents go in and come out as plain dicts; a document given as text or bytes is sent untouched,
+so that its numbers and key order stay as written.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from botocore import exceptions as botocore_errors
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.httpsession import URLLib3Session
+
+Document = dict[str, Any]
+Body = Mapping[str, Any] | str | bytes
+
+SERVICE = "execute-api"
+TIMEOUT = (5.0, 35.0)  # to connect, and to read: above the 29 s that a gateway waits
+TRIES = 4
+RETRIED = frozenset({429, 503})
+MOST_WAIT = 5.0
+PAGE = 100
+
+_NOT_SENT = (
+    botocore_errors.EndpointConnectionError,
+    botocore_errors.ConnectTimeoutError,
+    botocore_errors.ProxyConnectionError,
+)
+
+
+class ApiError(Exception):
+    """The API refused a call. errors: the faults, each with pointer, code, detail and accepted.
+
+    status: of HTTP. type: the problem's type, ``about:blank`` where the gateway itself answered.
+    document: the whole answer, with what else it says (such as ``current_version``).
+    """
+
+    def __init__(self, status: int, document: Mapping[str, Any]) -> None:
+        self.status = status
+        self.document = document
+        self.type = str(document.get("type") or "about:blank")
+        self.title = str(document.get("title") or "")
+        self.detail = str(document.get("detail") or document.get("message") or "")
+        errors = document.get("errors")
+        self.errors: list[Document] = errors if isinstance(errors, list) else []
+        super().__init__(f"{status} {self.title}: {self.detail}".strip(": "))
+
+
+class Unreachable(Exception):
+    """No answer: nothing listens there, the name is unknown, or it took too long."""
+
+
+class BadId(ValueError):
+    """An id that cannot stand in a URL."""
+
+
+class NotSigned(Exception):
+    """There are no credentials to sign with."""
+
+
+@dataclass
+class Client:
+    """One deployment.
+
+    api_url: with the stage. credentials: botocore's, or anything with ``get_frozen_credentials``.
+    region: that of the deployment. verify: False, or a file of certificates.
+    """
+
+    api_url: str
+    credentials: Any
+    region: str
+    timeout: tuple[float, float] = TIMEOUT
+    verify: bool | str = True
+    sleep: Callable[[float], None] = time.sleep
+    _http: URLLib3Session = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.credentials is None:
+            raise NotSigned("no AWS credentials were found to sign with")
+        self._http = URLLib3Session(
+            verify=self.verify,
+            proxies=_proxies(self.api_url),
+            timeout=self.timeout,
+        )
+
+    @classmethod
+    def of_session(cls, api_url: str, session: Any, region: str | None = None) -> Client:
+        """Signs with a boto3 or botocore session's credentials."""
+        where = region or getattr(session, "region_name", None) or "us-east-1"
+        bundle = getattr(session, "_session", session).get_config_variable("ca_bundle")
+        return cls(api_url, session.get_credentials(), where, verify=bundle or True)
+
+    # --- jobs
+
+    def put_job(
+        self,
+        job_id: str,
+        document: Body,
+        *,
+        if_match: int | None = None,
+        if_none_match: bool = False,
+    ) -> Document:
+        """Creates the job or replaces its definition; the same again changes nothing.
+
+        if_match: only at this version. if_none_match: only if there is no such job.
+        """
+        conditions = _conditions(if_match, if_none_match)
+        repeatable = not conditions
+        return self._call(
+            "PUT", _job(job_id), body=document, headers=conditions, repeatable=repeatable
+        )
+
+    def create_job(self, document: Body) -> Document:
+        """The API chooses the id. Not repeated when the answer is lost."""
+        return self._call("POST", "/jobs", body=document, repeatable=False)
+
+    def get_job(self, job_id: str) -> Document:
+        return self._call("GET", _job(job_id))
+
+    def get_job_text(self, job_id: str) -> str:
+        """The same as JSON text, numbers as written."""
+        return self._send("GET", _job(job_id), {}, b"", {}, repeatable=True)
+
+    def patch_job(self, job_id: str, patch: Body, *, if_match: int | None = None) -> Document:
+        """A merge patch (RFC 7396); ``schedule`` and ``target`` are replaced whole."""
+        headers = {"Content-Type": "application/merge-patch+json", **_conditions(if_match, False)}
+        return self._call(
+            "PATCH", _job(job_id), body=patch, headers=headers, repeatable=if_match is None
+        )
+
+    def delete_job(self, job_id: str, *, if_match: int | None = None) -> None:
+        """A repeated call that finds the job gone is a success."""
+        headers = _conditions(if_match, False)
+        self._call("DELETE", _job(job_id), headers=headers, gone_is_done=True)
+
+    def list_jobs(
+        self, *, group: str | None = None, status: str | None = None, limit: int | None = None
+    ) -> Iterator[Document]:
+        """Pages are fetched as they are needed; limit: jobs in all."""
+        return self._pages("/jobs", "jobs", {"group": group, "status": status}, limit)
+
+    def pause(self, job_id: str, *, note: str = "") -> Document:
+        return self._call("POST", f"{_job(job_id)}/pause", body={"note": note} if note else None)
+
+    def resume(self, job_id: str) -> Document:
+        return self._call("POST", f"{_job(job_id)}/resume")
+
+    def upcoming(self, job_id: str, *, count: int | None = None) -> Document:
+        """The next occurrences, before jitter."""
+        return self._call("GET", f"{_job(job_id)}/upcoming", query={"count": count})
+
+    # --- runs
+
+    def run_job(self, job_id: str, *, client_id: str | None = None) -> Document:
+        """A run now. The same client id again finds the first run; without one it is random."""
+        body = {"client_id": client_id or secrets.token_hex(6)}
+        return self._call("POST", f"{_job(job_id)}/run", body=body)
+
+    def list_runs(self, job_id: str, *, limit: int | None = None) -> Iterator[Document]:
+        """Latest first. limit: runs in all."""
+        return self._pages(f"{_job(job_id)}/runs", "runs", {}, limit)
+
+    def get_run(self, job_id: str, run_id: str) -> Document:
+        return self._call("GET", _run(job_id, run_id))
+
+    def attention(
+        self, *, status: str | None = None, since: str | None = None, limit: int | None = None
+    ) -> Iterator[Document]:
+        """Runs of all jobs that ended failed, skipped or missed. since: an instant."""
+        return self._pages("/runs", "runs", {"status": status, "from": since}, limit)
+
+    def redrive(self, job_id: str, run_id: str) -> Document:
+        """New attempts for a failed run."""
+        return self._call("POST", f"{_run(job_id, run_id)}/redrive", repeatable=False)
+
+    def cancel(self, job_id: str, run_id: str) -> Document:
+        return self._call("POST", f"{_run(job_id, run_id)}/cancel")
+
+    def openapi(self) -> Document:
+        return self._call("GET", "/openapi.json")
+
+    # --- transport
+
+    def _pages(
+        self, path: str, key: str, query: Mapping[str, Any], limit: int | None
+    ) -> Iterator[Document]:
+        left, cursor = limit, None
+        while left is None or left > 0:
+            size = PAGE if left is None else min(left, PAGE)
+            page = self._call("GET", path, query={**query, "limit": size, "cursor": cursor})
+            for item in page[key][:left]:
+                yield item
+                left = None if left is None else left - 1
+            cursor = page.get("cursor")
+            if not cursor:
+                return
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool = True,
+        gone_is_done: bool = False,
+    ) -> Document:
+        text = self._send(
+            method,
+            path,
+            {name: value for name, value in (query or {}).items() if value is not None},
+            _encoded(body),
+            headers or {},
+            repeatable=repeatable,
+            gone_is_done=gone_is_done,
+        )
+        return _parsed(text)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        repeatable: bool,
+        gone_is_done: bool = False,
+    ) -> str:
+        """The answer's text. repeatable: again is harmless even if the first was carried out."""
+        url = self.api_url.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
+        unknown = False  # whether an earlier try may have been carried out
+        for attempt in range(1, TRIES + 1):
+            last = attempt == TRIES
+            try:
+                status, answered, text = self._once(method, url, body, headers)
+            except _NOT_SENT as error:
+                if last:
+                    raise Unreachable(_reason(self.api_url, error)) from None
+                wait = None
+            except botocore_errors.HTTPClientError as error:
+                if last or not repeatable:
+                    raise Unreachable(_reason(self.api_url, error)) from None
+                wait, unknown = None, True
+            else:
+                if status < 300:
+                    return text
+                if status == 404 and gone_is_done and unknown:
+                    return ""
+                if status not in RETRIED or last:
+                    raise ApiError(status, _problem(text))
+                wait = answered
+            self.sleep(_pause(attempt, wait))
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _once(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, float | None, str]:
+        """Status, seconds that the answer asks to wait, text. Raises botocore's HTTPClientError."""
+        given = {
+            "Accept": "application/json",
+            **({"Content-Type": "application/json"} if body else {}),
+        }
+        request = AWSRequest(method=method, url=url, data=body, headers={**given, **headers})
+        SigV4Auth(self.credentials.get_frozen_credentials(), SERVICE, self.region).add_auth(request)
+        response = self._http.send(request.prepare())
+        return response.status_code, _seconds(response.headers.get("Retry-After")), response.text
+
+
+def _job(job_id: str) -> str:
+    return f"/jobs/{_segment(job_id)}"
+
+
+def _run(job_id: str, run_id: str) -> str:
+    return f"{_job(job_id)}/runs/{_segment(run_id)}"
+
+
+def _segment(text: str) -> str:
+    """One segment of a path. BadId for what every URL parser would take away."""
+    if text in ("", ".", ".."):
+        raise BadId(f"{text!r} cannot stand in a URL")
+    return quote(text, safe="")
+
+
+def _conditions(if_match: int | None, if_none_match: bool) -> dict[str, str]:
+    match = {"If-Match": f'"{if_match}"'} if if_match is not None else {}
+    return match | ({"If-None-Match": "*"} if if_none_match else {})
+
+
+def _encoded(body: Body | None) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, bytes):
+        return body
+    return (body if isinstance(body, str) else json.dumps(body)).encode()
+
+
+def _parsed(text: str) -> Document:
+    document = json.loads(text) if text.strip() else {}
+    return document if isinstance(document, dict) else {"value": document}
+
+
+def _problem(text: str) -> Document:
+    try:
+        return _parsed(text)
+    except ValueError:
+        return {"detail": text[:500]}
+
+
+def _seconds(header: str | None) -> float | None:
+    return float(header) if header and header.isascii() and header.isdigit() else None
+
+
+def _pause(attempt: int, asked: float | None) -> float:
+    """Full jitter up to a doubling bound; at least what the answer asked for; never long."""
+    drawn = random.uniform(0, 0.2 * 2**attempt)
+    return min(max(drawn, asked or 0.0), MOST_WAIT)
+
+
+def _proxies(url: str) -> Mapping[str, str]:
+    from botocore.utils import get_environ_proxies
+
+    found: Mapping[str, str] = get_environ_proxies(url)
+    return found
+
+
+def _reason(api_url: str, error: Exception) -> str:
+    cause = error.kwargs.get("error") if hasattr(error, "kwargs") else None
+    return f"{api_url} does not answer: {cause or error}"
