@@ -2,18 +2,307 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, TypeVar, cast
 
-from cronce.domain.job import DEFAULT_GROUP, Definition
-from cronce.domain.plan import Misfire
-from cronce.domain.schedule import Schedule
+from cronce import limits
+from cronce.domain.durations import parse_duration
+from cronce.domain.errors import Fault, Invalid
+from cronce.domain.job import DEFAULT_GROUP, Definition, Overlap, make_plan
+from cronce.domain.jsontree import compact, plain, pointer
+from cronce.domain.plan import Misfire, parse_misfire
+from cronce.domain.retry import RetryPolicy, parse_retry
+from cronce.domain.schedule import Schedule, parse_schedule
+
+FIELDS = (
+    "schedule",
+    "target",
+    "payload",
+    "payload_text",
+    "retry",
+    "timeout",
+    "misfire",
+    "start_deadline",
+    "overlap",
+    "history",
+    "description",
+    "tags",
+    "group",
+)
+PAYLOADS = ("payload", "payload_text")
+ANSWERED = ("id", "status")
+OF_THE_SCHEDULE = ("cron", "rate", "at", "timezone", "start", "end", "jitter", "calendar", "dst")
+OVERLAPS: tuple[Overlap, ...] = ("allow", "skip", "queue_one", "queue_all", "replace")
+SUPPORTED_OVERLAPS: tuple[Overlap, ...] = ("allow",)
+START_DEADLINE = (1, 30 * 86_400)
+DESCRIPTION_CHARS = 1024
+TAGS, TAG_NAME_CHARS, TAG_VALUE_CHARS = 50, 128, 256
+GROUP = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+GROUP_FORM = "1 to 64 of A-Z a-z 0-9 . _ -"
+# What a job row holds beside its plan: keys, ids, times, with an id and a group of full length.
+ROW_REST = 560
+PLAN_BYTES = limits.JOB_ROW_BYTES - ROW_REST
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class JobSpec:
-    """A valid request. `definition.document` is it, normalised, without payload."""
+    """A valid request. `definition.document` is it as written, without payload: no default is
+    filled in, so that what is read again is what was sent."""
 
     schedule: Schedule
     misfire: Misfire
     definition: Definition
     group: str = DEFAULT_GROUP
+
+
+@dataclass(frozen=True)
+class Payload:
+    """text: JSON, compact, numbers as written; or the text of `payload_text`, byte for byte."""
+
+    text: str
+    is_json: bool = True
+
+    @property
+    def size(self) -> int:
+        """Bytes of UTF-8."""
+        return len(self.text.encode())
+
+
+# The faults of a target; pointers relative to it.
+CheckTarget = Callable[[object], list[Fault]]
+# The faults of a payload (its text or None, whether it is JSON) for a valid target; pointers
+# relative to the payload.
+CheckPayload = Callable[[Mapping[str, object], str | None, bool], list[Fault]]
+
+
+def _any_payload(target: Mapping[str, object], payload: str | None, is_json: bool) -> list[Fault]:
+    return []
+
+
+def parse_job(
+    doc: object,
+    *,
+    now: datetime,
+    anchor: datetime,
+    check_target: CheckTarget,
+    check_payload: CheckPayload = _any_payload,
+) -> JobSpec:
+    """What a job document says, or Invalid with every fault in it.
+
+    doc: as `jsontext.parse` returns it. now: what would never fire after it is refused.
+    anchor: of a rate without `start`.
+    """
+    if not isinstance(doc, dict):
+        raise Invalid.one("", "wrong_type", "a job is not an object", "an object")
+    reader = _Reader(doc)
+    spec = reader.read(now, anchor, check_target, check_payload)
+    if spec is None:
+        raise Invalid(reader.faults)
+    return spec
+
+
+class _Reader:
+    """Collects the faults of one document."""
+
+    def __init__(self, doc: Mapping[str, Any]) -> None:
+        self.payload_fields = [name for name in PAYLOADS if name in doc]
+        self.raw = doc
+        self.doc = {n: plain(doc[n]) for n in FIELDS if n in doc and n not in PAYLOADS}
+        self.faults: list[Fault] = [_unknown(name) for name in doc if name not in FIELDS][:20]
+
+    def read(
+        self,
+        now: datetime,
+        anchor: datetime,
+        check_target: CheckTarget,
+        check_payload: CheckPayload,
+    ) -> JobSpec | None:
+        schedule = self._schedule(now, anchor)
+        misfire = self._parsed("misfire", parse_misfire, Misfire())
+        payload = self._payload()
+        target = self._target(check_target, check_payload, payload)
+        definition = Definition(
+            document=self.doc,
+            target=target,
+            payload=payload.text if payload else None,
+            payload_is_json=payload.is_json if payload else True,
+            retry=self._parsed("retry", parse_retry, RetryPolicy()),
+            timeout=self._duration("timeout", limits.TIMEOUT) or limits.TIMEOUT_DEFAULT,
+            overlap=self._overlap(),
+            start_deadline=self._duration("start_deadline", START_DEADLINE),
+            history=self._duration("history", limits.HISTORY) or limits.HISTORY_DEFAULT,
+        )
+        group = self._group()
+        self._description()
+        self._tags()
+        if not self.faults and schedule and misfire:
+            self._sizes(schedule, misfire)
+        if self.faults or schedule is None or misfire is None:
+            return None
+        return JobSpec(schedule, misfire, definition, group)
+
+    # --- fields
+
+    def _schedule(self, now: datetime, anchor: datetime) -> Schedule | None:
+        if self._missing("schedule", "an object, or a string such as rate(5 minutes)"):
+            return None
+        try:
+            return parse_schedule(self.doc["schedule"], now=now, anchor=anchor)
+        except Invalid as e:
+            self.faults += [fault.under("/schedule") for fault in e.faults]
+            return None
+
+    def _target(
+        self, check_target: CheckTarget, check_payload: CheckPayload, payload: Payload | None
+    ) -> Mapping[str, object]:
+        if self._missing("target", "an object with one key, the kind"):
+            return {}
+        target = self.doc["target"]
+        faults = [fault.under("/target") for fault in check_target(target)]
+        if not faults:
+            text, is_json = (payload.text, payload.is_json) if payload else (None, True)
+            at = "/payload" if is_json else "/payload_text"
+            faults = [fault.under(at) for fault in check_payload(target, text, is_json)]
+        self.faults += faults
+        return target if isinstance(target, Mapping) else {}
+
+    def _payload(self) -> Payload | None:
+        if len(self.payload_fields) == 2:
+            detail = "a job has a payload or a payload_text, not both"
+            self._fault("/payload_text", "exclusive", detail, "one of payload, payload_text")
+            return None
+        if not self.payload_fields:
+            return None
+        [name] = self.payload_fields
+        value = self.raw[name]
+        if name == "payload_text" and type(value) is not str:
+            self._fault("/payload_text", "wrong_type", "not a string", "a string")
+            return None
+        payload = Payload(value, False) if name == "payload_text" else Payload(compact(value))
+        if payload.size > limits.PAYLOAD_BYTES:
+            detail = f"the payload has {payload.size} bytes as it is sent"
+            self._fault(f"/{name}", "too_large", detail, f"at most {limits.PAYLOAD_BYTES} bytes")
+        return payload
+
+    def _overlap(self) -> Overlap:
+        value = self.doc.get("overlap", "allow")
+        accepted = ", ".join(SUPPORTED_OVERLAPS)
+        if value not in OVERLAPS:
+            self._fault("/overlap", "unknown_value", f"{_shown(value)} is no policy", accepted)
+        elif value not in SUPPORTED_OVERLAPS:
+            self._fault("/overlap", "not_supported", f"{value} is not available", accepted)
+        return cast(Overlap, value)
+
+    def _group(self) -> str:
+        value = self.doc.get("group", DEFAULT_GROUP)
+        if isinstance(value, str) and GROUP.fullmatch(value):
+            return value
+        self._fault("/group", "bad_group", f"{_shown(value)} is not accepted", GROUP_FORM)
+        return DEFAULT_GROUP
+
+    def _description(self) -> None:
+        value = self.doc.get("description", "")
+        accepted = f"a string of at most {DESCRIPTION_CHARS} characters"
+        if not isinstance(value, str):
+            self._fault("/description", "wrong_type", "not a string", accepted)
+        elif len(value) > DESCRIPTION_CHARS:
+            self._fault("/description", "too_long", f"{len(value)} characters", accepted)
+
+    def _tags(self) -> None:
+        tags = self.doc.get("tags", {})
+        accepted = (
+            f"an object of at most {TAGS} names of 1 to {TAG_NAME_CHARS} characters,"
+            f" with strings of at most {TAG_VALUE_CHARS}"
+        )
+        if not isinstance(tags, Mapping):
+            self._fault("/tags", "wrong_type", "not an object", accepted)
+            return
+        if len(tags) > TAGS:
+            self._fault("/tags", "too_many", f"{len(tags)} tags", accepted)
+            return
+        for name, value in tags.items():
+            if not isinstance(value, str):
+                self._fault("/tags" + pointer(name), "wrong_type", "not a string", accepted)
+            elif not 1 <= len(name) <= TAG_NAME_CHARS or len(value) > TAG_VALUE_CHARS:
+                self._fault("/tags" + pointer(name), "bad_tag", "too long, or no name", accepted)
+
+    def _sizes(self, schedule: Schedule, misfire: Misfire) -> None:
+        size = len(json.dumps(self.doc, ensure_ascii=False).encode())
+        if size > limits.DOCUMENT_BYTES:
+            accepted = f"at most {limits.DOCUMENT_BYTES} bytes without the payload"
+            self._fault("", "too_large", f"the job has {size} bytes", accepted)
+        size = stored_bytes(make_plan(schedule, misfire))
+        if size > PLAN_BYTES:
+            detail = f"the schedule takes {size} bytes in the table, mostly for its calendar"
+            self._fault("/schedule", "too_large", detail, f"at most {PLAN_BYTES} bytes")
+
+    # --- how they are read
+
+    def _missing(self, name: str, accepted: str) -> bool:
+        if name in self.doc:
+            return False
+        self._fault(f"/{name}", "missing_field", f"{name} is required", accepted)
+        return True
+
+    def _parsed(self, name: str, parse: Callable[[object, str], _T], default: _T) -> _T:
+        if name not in self.doc:
+            return default
+        if self.doc[name] is None:
+            self._fault(f"/{name}", "wrong_type", "null says nothing", "leave it out, or a value")
+            return default
+        try:
+            return parse(self.doc[name], f"/{name}")
+        except Invalid as e:
+            self.faults += e.faults
+            return default
+
+    def _duration(self, name: str, bounds: tuple[int, int]) -> int | None:
+        def parse(value: object, at: str) -> int | None:
+            return parse_duration(value, pointer=at, low=bounds[0], high=bounds[1])
+
+        return self._parsed(name, parse, None)
+
+    def _fault(self, at: str, code: str, detail: str, accepted: str) -> None:
+        self.faults.append(Fault(at, code, detail, accepted))
+
+
+def _unknown(name: str) -> Fault:
+    at = pointer(name[:80])
+    if name in ANSWERED:
+        detail = f"{name} belongs to the answer of GET, not to the document"
+        return Fault(at, "answer_only", detail, f"the document without {' and '.join(ANSWERED)}")
+    if name in OF_THE_SCHEDULE:
+        return Fault(at, "unknown_field", f"{name} stands inside schedule", f"/schedule/{name}")
+    near = get_close_matches(name[:80], FIELDS, 1)
+    hint = f", did you mean {near[0]}?" if near else ""
+    return Fault(at, "unknown_field", f"a job has no field {name!r:.80}{hint}", ", ".join(FIELDS))
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.60}"
+
+
+def stored_bytes(value: object) -> int:
+    """Bytes that DynamoDB counts for a plain value.
+
+    >>> [stored_bytes(v) for v in ("ab", 12345, True, [1, 2], {"a": "b"})]
+    [2, 4, 1, 9, 6]
+    """
+    if isinstance(value, str):
+        return len(value.encode())
+    if isinstance(value, bool) or value is None:
+        return 1
+    if isinstance(value, int):
+        return (len(str(abs(value))) + 1) // 2 + 1 + (value < 0)
+    if isinstance(value, Mapping):
+        return 3 + sum(len(str(n).encode()) + stored_bytes(v) + 1 for n, v in value.items())
+    if isinstance(value, list | tuple):
+        return 3 + sum(stored_bytes(v) + 1 for v in value)
+    raise TypeError(f"{type(value).__name__} is no plain value")

@@ -47,7 +47,14 @@ class Invalid(CronceError):
 
 
 class NotJson(CronceError):
-    """A request body that is not JSON that we accept: syntax, encoding, depth, size of a number."""
+    """A request body that is not JSON that we accept: syntax, encoding, depth, size of a number.
+
+    faults: where, if it could be read so far that there is a place.
+    """
+
+    def __init__(self, reason: str, faults: Sequence[Fault] = ()) -> None:
+        self.faults = tuple(faults)
+        super().__init__(reason)
 
 
 class TooLarge(CronceError):

@@ -1,0 +1,88 @@
+"""What is answered about jobs and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from cronce.domain import definition as d
+from cronce.domain.instants import to_api
+from cronce.domain.job import StoredJob
+from cronce.domain.run import Entry, Run
+from cronce.handlers import models
+from cronce.jsontext import Verbatim
+
+
+def job_document(stored: StoredJob) -> dict[str, object]:
+    """The id, what the user wrote (fields in their documented order, the payload verbatim), and
+    the status."""
+    job = stored.job
+    return {"id": job.job_id, **written(stored), "status": status(stored).model_dump()}
+
+
+def written(stored: StoredJob) -> dict[str, object]:
+    """The document that may be PUT again."""
+    fields: dict[str, object] = dict(stored.definition.document)
+    if (payload := stored.definition.payload) is not None:
+        if stored.definition.payload_is_json:
+            fields["payload"] = Verbatim(payload)
+        else:
+            fields["payload_text"] = payload
+    return {name: fields[name] for name in d.FIELDS if name in fields}
+
+
+def status(stored: StoredJob) -> models.Status:
+    job, definition = stored.job, stored.definition
+    return models.Status(
+        state=job.status,
+        version=job.version,
+        generation=job.generation,
+        uid=job.uid,
+        next_run=_instant(job.next.due if job.next else None),
+        next_occurrence=_instant(job.next.scheduled_for if job.next else None),
+        reason=job.reason,
+        created_at=_instant(definition.created_at),
+        created_by=definition.created_by,
+        updated_at=_instant(definition.updated_at),
+        updated_by=definition.updated_by,
+    )
+
+
+def run_document(run: Run) -> dict[str, object]:
+    return models.Run(
+        job_id=run.key.job_id,
+        run_id=run.key.run_id,
+        status=run.status,
+        scheduled_for=to_api(run.key.scheduled_for),
+        due=to_api(run.due),
+        trigger=run.key.trigger,
+        triggered_by=run.triggered_by,
+        attempt=run.attempt,
+        started_at=_instant(run.started_at),
+        finished_at=_instant(run.finished_at),
+        lease_expires_at=_instant(run.lease_expires_at),
+        retry_at=_instant(run.retry_at),
+        code=run.code,
+        detail=run.detail,
+        attempts=[_attempt(entry) for entry in run.entries],
+        log=models.Log(group=run.log.group, stream=run.log.stream, request_id=run.log.request_id),
+    ).model_dump()
+
+
+def runs_document(runs: Iterable[Run], cursor: str | None) -> dict[str, object]:
+    return {"runs": [run_document(run) for run in runs], "cursor": cursor}
+
+
+def _attempt(entry: Entry) -> models.Attempt:
+    return models.Attempt(
+        attempt=entry.attempt,
+        outcome=entry.outcome,
+        code=entry.code,
+        detail=entry.detail,
+        started_at=_instant(entry.started_at),
+        finished_at=to_api(entry.finished_at),
+    )
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else to_api(at)

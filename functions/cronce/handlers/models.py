@@ -1,0 +1,238 @@
+"""The shapes of requests and answers: what OpenAPI says, and what answers are built from.
+
+Requests are not validated by these but by `parse_job`, which finds all faults at once; a test holds
+the two to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cronce import limits
+from cronce.domain.definition import (
+    DESCRIPTION_CHARS,
+    GROUP,
+    SUPPORTED_OVERLAPS,
+    TAG_VALUE_CHARS,
+    TAGS,
+)
+from cronce.domain.durations import ACCEPTED as DURATION_FORM
+from cronce.domain.identity import JOB_ID
+from cronce.domain.job import JobStatus
+from cronce.domain.plan import MisfirePolicy
+from cronce.domain.run import Outcome, RunStatus
+
+Instant = Annotated[
+    str,
+    Field(
+        json_schema_extra={"format": "date-time"},
+        description="An instant in UTC, ISO 8601.",
+        examples=["2026-11-30T01:30:00Z"],
+    ),
+]
+Duration = Annotated[int | str, Field(description=DURATION_FORM, examples=["90s", 900, "PT15M"])]
+JobId = Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$", examples=["team-a.invoices"])]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+# --- requests
+
+
+class Dst(_Shape):
+    """What happens to wall times that do not exist, or occur twice."""
+
+    gap: Literal["next", "skip"] | None = None
+    overlap: Literal["first", "second", "both"] | None = None
+
+
+class Schedule(_Shape):
+    """Exactly one of `cron`, `rate` and `at`."""
+
+    cron: str | None = Field(None, examples=["*/15 * * * *", "cron(0 10 ? * MON-FRI *)"])
+    seconds: bool | None = Field(None, description="The cron has six fields, seconds first.")
+    rate: Duration | None = Field(None, examples=["5m", "rate(5 minutes)"])
+    at: str | None = Field(None, examples=["2026-12-24T18:00:00"])
+    timezone: str | None = Field(None, description="An IANA zone.", examples=["Europe/Berlin"])
+    start: str | None = None
+    end: str | None = None
+    jitter: Duration | None = None
+    max_runs: int | None = Field(None, ge=1)
+    dst: Dst | None = None
+    calendar: str | dict[str, Any] | None = None
+
+
+class Retry(_Shape):
+    max_attempts: int = Field(limits.MAX_ATTEMPTS_DEFAULT, description="Executions in all.")
+    backoff: Duration = limits.BACKOFF_DEFAULT
+    factor: int = limits.BACKOFF_FACTOR_DEFAULT
+    max_backoff: Duration = limits.MAX_BACKOFF_DEFAULT
+
+
+class Misfire(_Shape):
+    policy: MisfirePolicy = "run_once"
+    grace: Duration | None = Field(None, description="Later than this at the plan is missed.")
+    late_limit: Duration | None = Field(None, description="First claimed later than this: missed.")
+    window: Duration | None = Field(None, description="run_all only.")
+    cap: int | None = Field(None, description="run_all only.")
+
+
+Target = Annotated[
+    dict[str, dict[str, Any]],
+    Field(
+        min_length=1,
+        max_length=1,
+        description="One key, the kind. What a deployment may reach is its `allowed_targets`.",
+        examples=[{"http": {"url": "https://example.com/hook"}}],
+    ),
+]
+
+
+class Job(_Shape):
+    """A job as a user writes it."""
+
+    schedule: str | Schedule = Field(examples=["rate(5 minutes)", {"cron": "0 9 * * 1-5"}])
+    target: Target
+    payload: Any = Field(
+        None,
+        description="Any JSON, handed on as written, compact; placeholders such as"
+        f" <cronce.run_id> are filled in. At most {limits.PAYLOAD_BYTES} bytes. Without a payload"
+        " the target is given a document that describes the run.",
+    )
+    payload_text: str | None = Field(
+        None, description="A text handed on byte for byte, instead of `payload`."
+    )
+    retry: Retry | None = None
+    timeout: Duration | None = Field(
+        None, description=f"Per attempt; {limits.TIMEOUT[0]} to {limits.TIMEOUT[1]} s."
+    )
+    misfire: MisfirePolicy | Misfire | None = None
+    start_deadline: Duration | None = Field(
+        None, description="A run that could not start within this is skipped."
+    )
+    overlap: Literal[*SUPPORTED_OVERLAPS] | None = None  # type: ignore[valid-type]
+    history: Duration | None = Field(
+        None, description="How long runs stay after they ended; 15 to 400 days."
+    )
+    description: str | None = Field(None, max_length=DESCRIPTION_CHARS)
+    tags: dict[str, Annotated[str, Field(max_length=TAG_VALUE_CHARS)]] | None = Field(
+        None, max_length=TAGS
+    )
+    group: str | None = Field(None, pattern=f"^{GROUP.pattern}$")
+
+
+class RunNow(_Shape):
+    id: str | None = Field(
+        None, description="The caller's name of this run: the same again finds the same run."
+    )
+
+
+class Pause(_Shape):
+    note: str | None = Field(None, description="Why; kept as the job's reason.")
+
+
+class Preview(_Shape):
+    schedule: str | Schedule
+    after: str | None = None
+    count: int | None = None
+
+
+# --- answers
+
+
+class Status(_Shape):
+    """What cronce knows of a job. next_run: next_occurrence plus jitter."""
+
+    state: JobStatus
+    version: int
+    generation: int
+    uid: str
+    next_run: Instant | None
+    next_occurrence: Instant | None
+    reason: str
+    created_at: Instant | None
+    created_by: str
+    updated_at: Instant | None
+    updated_by: str
+
+
+class StoredJob(Job):
+    """A job as it is answered. Without `id` and `status` it is what may be PUT."""
+
+    id: JobId
+    status: Status
+
+
+class Attempt(_Shape):
+    """A failed attempt."""
+
+    attempt: int
+    outcome: Outcome
+    code: str
+    detail: str
+    started_at: Instant | None
+    finished_at: Instant
+
+
+class Log(_Shape):
+    """Where the lines of the latest attempt lie."""
+
+    group: str
+    stream: str
+    request_id: str
+
+
+class Run(_Shape):
+    """due: scheduled_for plus jitter. trigger: empty for the schedule's own run."""
+
+    job_id: JobId
+    run_id: str
+    status: RunStatus
+    scheduled_for: Instant
+    due: Instant
+    trigger: str
+    triggered_by: str
+    attempt: int
+    started_at: Instant | None
+    finished_at: Instant | None
+    lease_expires_at: Instant | None
+    retry_at: Instant | None
+    code: str
+    detail: str
+    attempts: list[Attempt]
+    log: Log
+
+
+class Runs(_Shape):
+    """cursor: of the next page; null on the last one."""
+
+    runs: list[Run]
+    cursor: str | None
+
+
+class FaultShown(_Shape):
+    """pointer: into the body (RFC 6901), or `query:`, `path:`, `header:` and a name."""
+
+    pointer: str
+    code: str
+    detail: str
+    accepted: str | None = None
+
+
+class Problem(BaseModel):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str | None = None
+    request_id: str | None = None
+    errors: list[FaultShown] | None = None
+    current_version: int | None = None
+    state: str | None = None
+    size: int | None = None
+    limit: int | None = None

@@ -1,0 +1,99 @@
+"""An operation of the API: one row from which both the route and its OpenAPI entry are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from cronce.control import Control
+from cronce.domain.allowed import parse_allowed
+from cronce.domain.definition import CheckPayload, CheckTarget, JobSpec, parse_job
+from cronce.handlers.request import Request
+from cronce.targets.registry import payload_faults, target_faults
+
+Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+RUNS_PAGE = 100
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What every operation is given."""
+
+    control: Control
+    check_target: CheckTarget
+    check_payload: CheckPayload
+
+    @staticmethod
+    def of(control: Control) -> Parts:
+        """Targets are checked as the deployment's settings say."""
+        settings = control.settings
+        allowed = parse_allowed(settings.allowed_targets, profile=settings.profile)
+        check = partial(target_faults, profile=settings.profile, allowed=allowed)
+        return Parts(control, check, payload_faults)
+
+    def parse(self, doc: object) -> Callable[[Any, Any], JobSpec]:
+        """The request as the control plane wants it: to be read as of an instant."""
+        return lambda now, anchor: parse_job(
+            doc,
+            now=now,
+            anchor=anchor,
+            check_target=self.check_target,
+            check_payload=self.check_payload,
+        )
+
+
+@dataclass(frozen=True)
+class Answered:
+    """document: None for an answer without a body."""
+
+    status: int
+    document: Mapping[str, object] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """path: with `{job_id}` where a parameter stands. answers: what each status carries.
+    problems: the statuses beside 404 for no route, 429, 500 and 503, which all have."""
+
+    id: str
+    method: Method
+    path: str
+    summary: str
+    run: Callable[[Parts, Request], Answered]
+    answers: Mapping[int, type[BaseModel] | None]
+    body: type[BaseModel] | None = None
+    body_required: bool = True
+    query: tuple[Parameter, ...] = ()
+    headers: tuple[Parameter, ...] = ()
+    problems: tuple[int, ...] = ()
+
+
+IF_MATCH = Parameter(
+    "If-Match", "The ETag of the version that is to be changed, or *.", {"type": "string"}
+)
+IF_NONE_MATCH = Parameter(
+    "If-None-Match", "`*`: only if there is no such job.", {"type": "string", "enum": ["*"]}
+)
+IDEMPOTENCY_KEY = Parameter(
+    "Idempotency-Key",
+    "The same key again gives the same answer and changes nothing.",
+    {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+)
+CURSOR = Parameter("cursor", "From the answer before.", {"type": "string"})
+
+
+def limit_of(most: int, absent: int) -> Parameter:
+    schema = {"type": "integer", "minimum": 1, "maximum": most, "default": absent}
+    return Parameter("limit", "How many at most.", schema)
