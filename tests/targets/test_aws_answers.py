@@ -6,12 +6,12 @@ import base64
 import json
 import threading
 from collections.abc import Callable
+from ipaddress import ip_network
 from typing import Any
 
 import boto3
 import pytest
 
-from cronce.domain.allowed import parse_allowed
 from cronce.targets.aws import BotoClients, by_code
 from cronce.targets.contract import context
 from cronce.targets.ecs import EcsTarget
@@ -342,10 +342,23 @@ def test_the_code_of_an_error_is_a_word():
     assert by_code("", "m", 503).code == "http_503"
 
 
+def test_a_deployment_of_an_emulator_reaches_loopback_but_not_its_own_runtime(serve):
+    server, runtime = (serve(lambda seen: (200, {}, b"")) for _ in range(2))
+    target = build_targets(
+        profile="emulator",
+        allowed=["http://127.0.0.1:*"],
+        allowed_addresses=[ip_network("127.0.0.0/8")],
+        runtime_api=f"127.0.0.1:{runtime.port}",
+        clients=BotoClients(session=SESSION),
+    )
+    assert target.execute(call_of({"http": {"url": server.url}})).ok
+    assert target.execute(call_of({"http": {"url": runtime.url}})).code == "address_refused"
+    assert runtime.calls == []
+
+
 def test_the_kind_is_chosen_and_what_is_allowed_is_checked_when_it_runs(aws):
     server = aws(lambda seen: reply(200, {}))
-    allowed = parse_allowed([FUNCTION])
-    target = build_targets(allowed, tools())
+    target = build_targets(profile="aws", allowed=[FUNCTION], clients=BotoClients(session=SESSION))
     assert target.execute(call_of({"lambda": {"function": FUNCTION}})).ok
     assert len(server.calls) == 1
     refused = [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cronce.domain.allowed import Entry, validate_target
+from cronce.domain.allowed import Entry, parse_allowed, validate_target
 from cronce.domain.errors import Fault
 from cronce.targets import ecs, events, http, lambda_, sns, sqs, states
+from cronce.targets.aws import BotoClients
 from cronce.targets.contract import Answer, Call, Target, largest, refused
-from cronce.targets.kinds import Kind, Tools
+from cronce.targets.kinds import Clients, Kind, Network, Secrets, Tools
+from cronce.targets.secrets import SecretsManager
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -60,6 +62,25 @@ class AllowedTargets:
         return self._targets[name].execute(call)
 
 
-def build_targets(allowed: Sequence[Entry], tools: Tools) -> Target:
-    """What the worker calls. Nothing is connected to before the first call."""
-    return AllowedTargets(allowed, tools)
+def build_targets(
+    *,
+    profile: str,
+    allowed: Sequence[object],
+    allowed_addresses: Sequence[Network] = (),
+    runtime_api: str = "",
+    clients: Clients | None = None,
+    secrets: Secrets | None = None,
+) -> Target:
+    """What the worker calls. Nothing is connected to before the first call.
+
+    allowed: the entries as written in CDK; raises Invalid for one that is not valid.
+    """
+    clients = clients or BotoClients()
+    tools = Tools(
+        clients=clients,
+        secrets=secrets or SecretsManager(clients),
+        profile=profile,
+        allowed_addresses=tuple(allowed_addresses),
+        runtime_api=runtime_api,
+    )
+    return AllowedTargets(parse_allowed(allowed, profile=profile), tools)
