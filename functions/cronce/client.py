@@ -162,7 +162,7 @@ class Client:
 
     def run_job(self, job_id: str, *, client_id: str | None = None) -> Document:
         """A run now. The same client id again finds the first run; without one it is random."""
-        body = {"client_id": client_id or secrets.token_hex(6)}
+        body = {"id": client_id or secrets.token_hex(6)}
         return self._call("POST", f"{_job(job_id)}/run", body=body)
 
     def list_runs(self, job_id: str, *, limit: int | None = None) -> Iterator[Document]:
