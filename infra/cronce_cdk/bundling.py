@@ -24,11 +24,9 @@ from cronce_cdk.props import CronceProps, host_python
 
 AssetName = Literal["core", "api"]
 
-_FORMAT = "1"
-_LEFT_OUT = {
-    "core": ("cli/*", "testing/*", "client.py", "handlers/api.py", "handlers/api_*", "api/*"),
-    "api": ("cli/*", "testing/*", "client.py"),
-}
+_FORMAT = "1"  # changes when the same inputs would give another content
+_LEFT_OUT = ("cli/*", "testing/*", "client.py")
+_HANDLERS_OF_THE_CORE = ("__init__.py", "dispatcher.py", "wiring.py", "worker.py")
 
 
 class BundlingError(Exception):
@@ -103,10 +101,20 @@ def _sources(asset: AssetName) -> Iterator[tuple[str, bytes]]:
     root = Path(cronce.__file__).parent
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
-        if not file.is_file() or "__pycache__" in path:
-            continue
-        if not any(fnmatch(path, pattern) for pattern in _LEFT_OUT[asset]):
+        if file.is_file() and "__pycache__" not in path and _belongs(path, asset):
             yield path, file.read_bytes()
+
+
+def _belongs(path: str, asset: AssetName) -> bool:
+    """Whether a function of the asset may import the file.
+
+    >>> [_belongs(p, "core") for p in ("work.py", "cli/main.py", "handlers/api.py")]
+    [True, False, False]
+    """
+    if any(fnmatch(path, pattern) for pattern in _LEFT_OUT):
+        return False
+    folder, _, name = path.rpartition("/")
+    return asset == "api" or folder != "handlers" or name in _HANDLERS_OF_THE_CORE
 
 
 def _digest(parts: list[str | bytes] | list[str]) -> str:

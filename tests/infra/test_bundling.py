@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from cronce.cli import toolchain
+
 
 def names(folder: Path) -> set[str]:
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
@@ -61,17 +63,24 @@ def test_byte_code_is_there_only_for_the_python_that_made_it(bundling: Any, here
     assert not {f for f in names(foreign) if f.endswith(".pyc")}
 
 
-def test_the_native_core_runs_without_the_checkout(bundling: Any, here: Any) -> None:
-    _, folder = bundling.build("core", here)
-    code = "import cronce, cronce.limits, aws_lambda_powertools; print(cronce.__file__)"
+@pytest.mark.parametrize(
+    ("asset", "handler"), [("core", "worker"), ("core", "dispatcher"), ("api", "api")]
+)
+def test_a_handler_needs_only_its_asset_and_what_lambda_brings(
+    bundling: Any, here: Any, asset: str, handler: str
+) -> None:
+    _, folder = bundling.build(asset, here)
+    code = f"import cronce.handlers.{handler} as m; print(m.__file__, callable(m.handler))"
     done = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, '{folder}'); {code}"],
+        [toolchain.environment_of("emulator"), "-c", code],
+        env={"PYTHONPATH": str(folder), "AWS_DEFAULT_REGION": "us-east-1"},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         cwd=folder,
     )
-    assert Path(done.stdout.strip()).is_relative_to(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [f"{folder}/cronce/handlers/{handler}.py", "True"]
 
 
 def test_the_same_inputs_are_built_once(
