@@ -46,19 +46,12 @@ def connect(choice: Choice) -> Client:
 
     Raises DeploymentError, ToolError, CommandError.
     """
-    import boto3
-
-    from cronce.cli import deployment, emulator
+    from cronce.cli import deployment
     from cronce.client import Client
 
     running = local_emulator(choice)
     if running is not None:
-        session = boto3.Session(
-            aws_access_key_id=emulator.CREDENTIALS["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=emulator.CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-            region_name=emulator.REGION,
-        )
-        return Client.of_session(running.api_url, session)
+        return Client.of_session(running.api_url, running.session())
     try:
         found = deployment.find(
             choice.stack,

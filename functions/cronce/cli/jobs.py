@@ -118,13 +118,14 @@ def read_document(file: str) -> bytes:
         raise CommandError(f"{file}: {error.strerror}", USAGE) from None
 
 
-def schedule_text(schedule: dict[str, Any] | None) -> str:
-    """``cron 0 9 * * 1-5 Europe/Berlin``, ``rate 5m``, ``at 2026-12-24T18:00:00``.
+def schedule_text(schedule: str | dict[str, Any] | None) -> str:
+    """One line: what it was written as, and its zone.
 
     >>> schedule_text({"cron": "0 9 * * *", "timezone": "Europe/Berlin"})
     'cron 0 9 * * * Europe/Berlin'
     """
-    schedule = schedule or {}
+    if not isinstance(schedule, dict):
+        return schedule or ""
     kind = next((name for name in ("cron", "rate", "at") if name in schedule), None)
     shown = f"{kind} {schedule[kind]}" if kind else ""
     return f"{shown} {schedule.get('timezone') or ''}".strip()

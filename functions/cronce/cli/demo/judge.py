@@ -158,10 +158,8 @@ class _Case:
                 self._lost(f"{name}: attempt {attempt} is not in the record")
         for attempt in sorted(a for a in called if not 1 <= a <= record["attempt"]):
             self._duplicated(f"{name}: attempt {attempt} was called, the record knows none")
-        if (
-            any(entries.get(call.attempt) == "lost" and not call.answered for call in calls)
-            and record["attempt"] in called
-        ):
+        broken = [c.attempt for c in calls if entries.get(c.attempt) == "lost" and not c.answered]
+        if broken and max(called) > min(broken):
             self.verdict.reclaimed += 1
 
     def _judge_promises(

@@ -94,13 +94,9 @@ def _deploy(folder: Path, server: TargetServer) -> Emulator:
 
 
 def _client(emulator: Emulator) -> Client:
-    from botocore.credentials import Credentials
-
-    from cronce.cli.emulator import CREDENTIALS, REGION
     from cronce.client import Client
 
-    keys = Credentials(CREDENTIALS["AWS_ACCESS_KEY_ID"], CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
-    return Client(emulator.api_url, keys, REGION)
+    return Client.of_session(emulator.api_url, emulator.session())
 
 
 def _create(client: Client, server: TargetServer, spread: int) -> list[DemoJob]:
