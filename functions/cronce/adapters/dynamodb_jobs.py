@@ -1,0 +1,184 @@
+"""Job rows: users' edits by uid and version, the dispatcher's writes by uid, generation and T."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from cronce.adapters import recognise
+from cronce.adapters.dynamodb_table import Delete, Put, Refusal, Table, Update
+from cronce.adapters.items import JOB_SK, LAST, MISSED_PREFIX, SPEC_SK, VERSION, job_pk, missed_sk
+from cronce.adapters.job_items import (
+    definition_from_item,
+    definition_to_item,
+    index_entry,
+    job_changes,
+    job_from_item,
+    job_to_item,
+    missed_from_item,
+    missed_to_item,
+)
+from cronce.domain.errors import Unplannable
+from cronce.domain.identity import RunKey
+from cronce.domain.instants import to_wire
+from cronce.domain.job import Definition, Job, StoredJob
+from cronce.domain.plan import Due, Missed
+from cronce.ports import BrokenRow, DueJob
+
+# A row of a newer release is left alone. A missing row fails this too: no update creates a job.
+KNOWN: Final = "#v <= :v"
+# Nobody has edited it since it was read, and it is still the job of the same creation.
+AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
+# The same job, the same schedule, and still at the occurrence that was dispatched. T alone would
+# not do: an edit may have put another schedule's next occurrence at the same instant.
+AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_run = :t"
+
+
+class JobRows:
+    table: Table
+
+    def read_job(self, job_id: str) -> StoredJob | None:
+        pages = self.table.pages(
+            "#pk = :pk AND begins_with(#sk, :sk)",
+            {"pk": job_pk(job_id), "sk": JOB_SK},
+            consistent=True,
+        )
+        rows = {item["sk"]: item for page in pages for item in page}
+        if JOB_SK not in rows:
+            return None
+        if SPEC_SK not in rows:
+            raise Unplannable(f"job {job_id} has no definition")
+        return StoredJob(job_from_item(rows[JOB_SK]), definition_from_item(rows[SPEC_SK]))
+
+    def create_job(self, job: Job, definition: Definition) -> Job | None:
+        refused = self.table.transact(
+            [
+                Put(job_to_item(job), "attribute_not_exists(#pk)"),
+                Put(definition_to_item(job.job_id, definition)),
+            ]
+        )
+        if refused is None:
+            return None
+        found = _found_job(refused[0])
+        return None if found is None or found.uid == job.uid else found
+
+    def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
+        refused = self.table.transact(
+            [
+                Update(
+                    job_pk(job.job_id),
+                    JOB_SK,
+                    job_changes(job, replan=replan),
+                    AS_READ,
+                    _as_read(believed),
+                ),
+                Put(definition_to_item(job.job_id, definition)),
+            ]
+        )
+        if refused is None:
+            return True
+        found = _found_job(refused[0])
+        if found is None or (found.uid, found.version) != (job.uid, job.version):
+            return False
+        return self._is_edited(job, definition)
+
+    def _is_edited(self, job: Job, definition: Definition) -> bool:
+        """The version is the one that we wrote; another edit of the same row wrote the same one."""
+        stored = self.read_job(job.job_id)
+        return (
+            stored is not None
+            and (stored.job.uid, stored.job.version) == (job.uid, job.version)
+            and (stored.job.plan, stored.job.group) == (job.plan, job.group)
+            and definition_to_item(job.job_id, stored.definition)
+            == definition_to_item(job.job_id, definition)
+        )
+
+    def delete_job(self, believed: Job) -> bool:
+        pk = job_pk(believed.job_id)
+        refused = self.table.transact(
+            [Delete(pk, JOB_SK, AS_READ, _as_read(believed)), Delete(pk, SPEC_SK)]
+        )
+        return refused is None or _found_item(refused[0]) is None
+
+    def advance(
+        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+    ) -> bool:
+        changes = {"runs_planned": runs_planned or None, **index_entry(then)}
+        if then is None:
+            changes |= {"status": "ended", "reason": reason or None}
+        refused = self._at_t(due, changes)
+        found = None if refused is None else _found_job(refused)
+        return refused is None or (found is not None and recognise.advanced(found, due, then))
+
+    def set_error(self, row: DueJob | BrokenRow, reason: str) -> bool:
+        changes = {"status": "error", "reason": reason, **index_entry(None)}
+        if isinstance(row, BrokenRow):
+            return self._break(row, changes)
+        refused = self._at_t(row, changes)
+        found = None if refused is None else _found_job(refused)
+        return refused is None or (found is not None and recognise.in_error(found, row, reason))
+
+    def _at_t(self, due: DueJob, changes: dict[str, object | None]) -> Refusal | None:
+        values = {
+            "v": VERSION,
+            "uid": due.uid,
+            "generation": due.generation,
+            "t": to_wire(due.next.due),
+        }
+        write = Update(job_pk(due.job_id), JOB_SK, {"v": VERSION, **changes}, AT_T, values)
+        answer = self.table.update(write)
+        return answer if isinstance(answer, Refusal) else None
+
+    def _break(self, row: BrokenRow, changes: dict[str, object | None]) -> bool:
+        """Only a job has a status `error`; any other row just leaves the index, with the reason."""
+        if row.sk != JOB_SK:
+            del changes["status"]
+        answer = self.table.update(
+            Update(row.pk, row.sk, changes, "#next_run = :t", {"t": row.next_run})
+        )
+        if not isinstance(answer, Refusal):
+            return True
+        found = answer.found
+        return (
+            found is not None
+            and "next_run" not in found
+            and found.get("reason") == changes["reason"]
+        )
+
+    def put_missed(
+        self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int
+    ) -> None:
+        self.table.put(Put(missed_to_item(job_id, uid, missed, now=now, history=history)))
+
+    def find_missed(self, key: RunKey) -> Missed | None:
+        pages = self.table.pages(
+            "#pk = :pk AND #sk BETWEEN :from AND :to",
+            {
+                "pk": job_pk(key.job_id),
+                "from": MISSED_PREFIX,
+                "to": missed_sk(key.scheduled_for, LAST),
+                "uid": key.uid,
+                "at": to_wire(key.scheduled_for),
+                "v": VERSION,
+            },
+            filter_=f"{KNOWN} AND #uid = :uid AND #last >= :at",
+            consistent=True,
+            descending=True,
+        )
+        for page in pages:
+            for item in page:
+                return missed_from_item(item)
+        return None
+
+
+def _as_read(job: Job) -> dict[str, object]:
+    return {"v": VERSION, "uid": job.uid, "version": job.version}
+
+
+def _found_item(refused: Refusal | None) -> dict[str, object] | None:
+    return refused.found if refused else None
+
+
+def _found_job(refused: Refusal | None) -> Job | None:
+    item = _found_item(refused)
+    return job_from_item(item) if item else None

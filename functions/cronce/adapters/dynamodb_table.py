@@ -1,0 +1,268 @@
+"""The table as a few verbs: update, put, query, get, transact.
+
+A failed condition is a value, Refusal, with the row that was found. Every attribute goes through a
+placeholder: in an expression, `#name` is the attribute `name`, and `:value` is a value given by
+that name or written by the same call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from botocore.exceptions import ClientError
+
+from cronce.adapters.aws_errors import answered, code_of, reasons_of
+from cronce.adapters.layout import Index
+from cronce.adapters.wire import Item, decode_item, encode, encode_item
+from cronce.domain.errors import Throttled, Unavailable
+from cronce.ports import Clock, Random
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"#([a-z_]+)")
+_VALUE = re.compile(r":([a-z_]+)")
+
+# Two writes on one row at the same moment: DynamoDB refuses one of them without looking at its
+# condition. That says nothing about who is right, so the refused one asks again.
+CONFLICT_TRIES = 6
+UNPROCESSED_TRIES = 6
+_CONFLICTS = frozenset({"TransactionConflict", "TransactionConflictException"})
+_BUSY = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The condition did not hold. found: the row as it was, None where there was none."""
+
+    found: Item | None
+
+
+@dataclass(frozen=True)
+class Update:
+    """One row, changed if `when` holds.
+
+    set: attribute to value; None takes it off. compute: attribute to an expression of old ones.
+    values: what `when` and `compute` refer to.
+    """
+
+    pk: str
+    sk: str
+    set: Mapping[str, object]
+    when: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    compute: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        written = {n: v for n, v in self.set.items() if v is not None}
+        clauses = {**{n: f":new_{n}" for n in written}, **self.compute}
+        sets = [f"#{n} = {clause}" for n, clause in clauses.items()]
+        removes = [f"#{n}" for n, v in self.set.items() if v is None]
+        update = f"SET {', '.join(sets)}" if sets else ""
+        if removes:
+            update += f" REMOVE {', '.join(removes)}"
+        values = {**self.values, **{f"new_{n}": v for n, v in written.items()}}
+        return {
+            "Key": _key(self.pk, self.sk),
+            "UpdateExpression": update.strip(),
+            **_conditional(self.when, values, update),
+        }
+
+
+@dataclass(frozen=True)
+class Put:
+    """One whole row, if `when` holds (always, when it is empty)."""
+
+    item: Item
+    when: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        return {"Item": encode_item(self.item), **_conditional(self.when, self.values)}
+
+
+@dataclass(frozen=True)
+class Delete:
+    pk: str
+    sk: str
+    when: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        return {"Key": _key(self.pk, self.sk), **_conditional(self.when, self.values)}
+
+
+class Table:
+    """client: boto3's low-level DynamoDB client. Every method may raise Throttled, Unavailable."""
+
+    def __init__(self, client: Any, name: str, clock: Clock, random: Random) -> None:
+        self._client, self.name = client, name
+        self._clock, self._random = clock, random
+
+    def update(self, update: Update) -> Item | Refusal:
+        """The row after it."""
+        call = {"ReturnValues": "ALL_NEW", **update.request()}
+        answer = self._written(self._client.update_item, "UpdateItem", call)
+        return answer if isinstance(answer, Refusal) else decode_item(answer["Attributes"])
+
+    def put(self, put: Put) -> Refusal | None:
+        answer = self._written(self._client.put_item, "PutItem", put.request())
+        return answer if isinstance(answer, Refusal) else None
+
+    def transact(self, writes: Sequence[Update | Put | Delete]) -> list[Refusal | None] | None:
+        """All or none. Of a refused one: for each write its Refusal, or None where it held.
+
+        One token for all tries, so that a repeated transaction whose first try succeeded is a
+        success, whatever the rows say by then.
+        """
+        token = self._random.token()[:36]
+        items = [{type(w).__name__: {"TableName": self.name, **w.request()}} for w in writes]
+
+        def once() -> list[Refusal | None] | None:
+            try:
+                self._client.transact_write_items(TransactItems=items, ClientRequestToken=token)
+            except ClientError as e:
+                if code_of(e) != "TransactionCanceledException":
+                    raise
+                return self._cancelled(e)
+            return None
+
+        return self._insisting("TransactWriteItems", once)
+
+    def get(self, pk: str, sk: str) -> Item | None:
+        """Consistent."""
+        with answered("GetItem"):
+            answer = self._client.get_item(
+                TableName=self.name, Key=_key(pk, sk), ConsistentRead=True
+            )
+        return decode_item(answer["Item"]) if answer.get("Item") else None
+
+    def pages(
+        self,
+        key: str,
+        values: Mapping[str, object],
+        *,
+        index: Index | None = None,
+        consistent: bool = False,
+        descending: bool = False,
+        after: tuple[str, str] | None = None,
+        filter_: str = "",
+        limit: int | None = None,
+    ) -> Iterator[list[Item]]:
+        """Page by page, each fetched when asked for. The last page is the one without a key to go
+        on from: an empty page, or a short one, may well be followed by others."""
+        call: dict[str, Any] = {
+            "TableName": self.name,
+            "KeyConditionExpression": key,
+            "ScanIndexForward": not descending,
+            **_placeholders((key, filter_), values),
+        }
+        if index is not None:
+            call["IndexName"] = index.name
+        if consistent:
+            call["ConsistentRead"] = True
+        if filter_:
+            call["FilterExpression"] = filter_
+        if limit is not None:
+            call["Limit"] = limit
+        if after is not None:
+            call["ExclusiveStartKey"] = _key(*after)
+        while True:
+            with answered("Query"):
+                answer = self._client.query(**call)
+            yield [decode_item(item) for item in answer.get("Items", [])]
+            call["ExclusiveStartKey"] = answer.get("LastEvaluatedKey")
+            if not call["ExclusiveStartKey"]:
+                return
+
+    def get_many(self, keys: Sequence[tuple[str, str]]) -> list[Item]:
+        """Up to 100 rows, eventually consistent, in no order. Raises Throttled when the table keeps
+        handing keys back."""
+        wanted = {self.name: {"Keys": [_key(*k) for k in keys]}}
+        found: list[Item] = []
+        for n in range(UNPROCESSED_TRIES):
+            with answered("BatchGetItem"):
+                answer = self._client.batch_get_item(RequestItems=wanted)
+            found += map(decode_item, answer.get("Responses", {}).get(self.name, []))
+            wanted = answer.get("UnprocessedKeys") or {}
+            if not wanted:
+                return found
+            self._pause(n)
+        raise Throttled("BatchGetItem: keys left unprocessed")
+
+    def _written(
+        self, call: Callable[..., Any], name: str, request: dict[str, Any]
+    ) -> dict[str, Any] | Refusal:
+        def once() -> dict[str, Any] | Refusal:
+            try:
+                answer: dict[str, Any] = call(TableName=self.name, **request)
+            except ClientError as e:
+                if code_of(e) == "ConditionalCheckFailedException":
+                    return _refusal(e.response)
+                if code_of(e) in _CONFLICTS:
+                    raise _Conflict from e
+                raise
+            return answer
+
+        return self._insisting(name, once)
+
+    def _insisting(self, name: str, once: Callable[[], T]) -> T:
+        for n in range(CONFLICT_TRIES):
+            try:
+                with answered(name):
+                    return once()
+            except _Conflict:
+                self._pause(n)
+        raise Throttled(f"{name}: in conflict with other writes on the row")
+
+    def _pause(self, n: int) -> None:
+        self._clock.sleep(0.02 * 2**n * self._random.fraction())
+
+    def _cancelled(self, e: ClientError) -> list[Refusal | None]:
+        """Only a failed condition says that somebody else was first."""
+        reasons = reasons_of(e)
+        codes = {r.get("Code") for r in reasons}
+        if "ConditionalCheckFailed" in codes:
+            return [
+                _refusal(r) if r.get("Code") == "ConditionalCheckFailed" else None for r in reasons
+            ]
+        if codes & (_CONFLICTS | _BUSY):
+            raise _Conflict from e
+        raise Unavailable(f"TransactWriteItems: {sorted(map(str, codes))}") from e
+
+
+class _Conflict(Exception):
+    """Not applied; to be tried again."""
+
+
+def _key(pk: str, sk: str) -> dict[str, Any]:
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def _refusal(answer: Mapping[str, Any]) -> Refusal:
+    found = answer.get("Item")
+    return Refusal(decode_item(found) if found else None)
+
+
+def _conditional(when: str, values: Mapping[str, object], *others: str) -> dict[str, Any]:
+    placeholders = _placeholders((when, *others), values)
+    if not when:
+        return placeholders
+    return {
+        "ConditionExpression": when,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        **placeholders,
+    }
+
+
+def _placeholders(expressions: Sequence[str], values: Mapping[str, object]) -> dict[str, Any]:
+    """DynamoDB refuses a placeholder that no expression uses."""
+    text = " ".join(expressions)
+    names = {f"#{n}": n for n in _NAME.findall(text)}
+    used = {f":{n}": encode(values[n]) for n in _VALUE.findall(text)}
+    return {
+        **({"ExpressionAttributeNames": names} if names else {}),
+        **({"ExpressionAttributeValues": used} if used else {}),
+    }

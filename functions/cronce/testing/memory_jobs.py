@@ -1,0 +1,161 @@
+"""Job rows in memory."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cronce.adapters import recognise
+from cronce.adapters.items import (
+    JOB_SK,
+    LAST,
+    MISSED_PREFIX,
+    SPEC_SK,
+    VERSION,
+    UnknownVersion,
+    check_version,
+    job_pk,
+    missed_sk,
+    present,
+)
+from cronce.adapters.job_items import (
+    definition_from_item,
+    definition_to_item,
+    index_entry,
+    job_changes,
+    job_from_item,
+    job_to_item,
+    missed_from_item,
+    missed_to_item,
+)
+from cronce.adapters.wire import Item
+from cronce.domain.errors import Unplannable
+from cronce.domain.identity import RunKey
+from cronce.domain.instants import to_wire
+from cronce.domain.job import Definition, Job, StoredJob
+from cronce.domain.plan import Due, Missed
+from cronce.ports import BrokenRow, DueJob
+from cronce.testing.memory_rows import MemoryRows
+
+
+class MemoryJobs:
+    rows: MemoryRows
+
+    def read_job(self, job_id: str) -> StoredJob | None:
+        with self.rows.lock:
+            job = self.rows.get(job_pk(job_id), JOB_SK)
+            spec = self.rows.get(job_pk(job_id), SPEC_SK)
+        if job is None:
+            return None
+        if spec is None:
+            raise Unplannable(f"job {job_id} has no definition")
+        return StoredJob(job_from_item(job), definition_from_item(spec))
+
+    def create_job(self, job: Job, definition: Definition) -> Job | None:
+        with self.rows.lock:
+            found = self.rows.get(job_pk(job.job_id), JOB_SK)
+            if found is not None:
+                old = job_from_item(found)
+                return None if old.uid == job.uid else old
+            self.rows.put(job_to_item(job))
+            self.rows.put(definition_to_item(job.job_id, definition))
+            return None
+
+    def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
+        with self.rows.lock:
+            found = self.rows.get(job_pk(job.job_id), JOB_SK)
+            spec = definition_to_item(job.job_id, definition)
+            if found is None:
+                return False
+            if not _is_as_read(found, believed):
+                return self._is_edited(found, spec, job)
+            self.rows.put(present({**found, **job_changes(job, replan=replan)}))
+            self.rows.put(spec)
+            return True
+
+    def _is_edited(self, found: Item, spec: Item, job: Job) -> bool:
+        old = job_from_item(found)
+        same = (old.uid, old.version, old.plan, old.group) == (
+            job.uid,
+            job.version,
+            job.plan,
+            job.group,
+        )
+        return same and self.rows.get(job_pk(job.job_id), SPEC_SK) == spec
+
+    def delete_job(self, believed: Job) -> bool:
+        pk = job_pk(believed.job_id)
+        with self.rows.lock:
+            found = self.rows.get(pk, JOB_SK)
+            if found is not None and not _is_as_read(found, believed):
+                return False
+            self.rows.delete(pk, JOB_SK)
+            self.rows.delete(pk, SPEC_SK)
+            return True
+
+    def advance(
+        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+    ) -> bool:
+        changes = {"runs_planned": runs_planned or None, **index_entry(then)}
+        if then is None:
+            changes |= {"status": "ended", "reason": reason or None}
+        with self.rows.lock:
+            found = self.rows.get(job_pk(due.job_id), JOB_SK)
+            if self._moved(found, due, changes):
+                return True
+            return found is not None and recognise.advanced(job_from_item(found), due, then)
+
+    def set_error(self, row: DueJob | BrokenRow, reason: str) -> bool:
+        changes = {"status": "error", "reason": reason, **index_entry(None)}
+        with self.rows.lock:
+            if isinstance(row, BrokenRow):
+                return self._broken(row, changes)
+            found = self.rows.get(job_pk(row.job_id), JOB_SK)
+            if self._moved(found, row, changes):
+                return True
+            return found is not None and recognise.in_error(job_from_item(found), row, reason)
+
+    def _moved(self, found: Item | None, due: DueJob, changes: dict[str, object | None]) -> bool:
+        believed = (due.uid, due.generation, to_wire(due.next.due))
+        if found is None or not _is_known(found):
+            return False
+        if tuple(map(found.get, ("uid", "generation", "next_run"))) != believed:
+            return False
+        self.rows.put(present({**found, "v": VERSION, **changes}))
+        return True
+
+    def _broken(self, row: BrokenRow, changes: dict[str, object | None]) -> bool:
+        if row.sk != JOB_SK:
+            del changes["status"]
+        found = self.rows.get(row.pk, row.sk)
+        if found is None:
+            return False
+        if found.get("next_run") != row.next_run:
+            return "next_run" not in found and found.get("reason") == changes["reason"]
+        self.rows.put(present({**found, **changes}))
+        return True
+
+    def put_missed(
+        self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int
+    ) -> None:
+        self.rows.put(missed_to_item(job_id, uid, missed, now=now, history=history))
+
+    def find_missed(self, key: RunKey) -> Missed | None:
+        last = missed_sk(key.scheduled_for, LAST)
+        at = to_wire(key.scheduled_for)
+        for item in reversed(self.rows.between(job_pk(key.job_id), MISSED_PREFIX, last)):
+            if _is_known(item) and item.get("uid") == key.uid and str(item.get("last")) >= at:
+                return missed_from_item(item)
+        return None
+
+
+def _is_as_read(found: Item, believed: Job) -> bool:
+    same = (found.get("uid"), found.get("version")) == (believed.uid, believed.version)
+    return same and _is_known(found)
+
+
+def _is_known(found: Item) -> bool:
+    try:
+        check_version(found)
+    except (UnknownVersion, ValueError):
+        return False
+    return True
