@@ -6,10 +6,11 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any, Protocol
 
+from cronce.adapters.system import SystemClock
 from cronce.domain.errors import Fault
 from cronce.targets.contract import Target
 
@@ -45,10 +46,6 @@ Resolver = Callable[[str, int], Sequence[str]]
 """(host, port) to its addresses. Raises OSError."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Tools:
     """Everything that executors take from outside.
@@ -63,7 +60,7 @@ class Tools:
     profile: str = "aws"
     allowed_addresses: tuple[Network, ...] = ()
     runtime_api: str = ""
-    now: Callable[[], datetime] = _utc_now
+    now: Callable[[], datetime] = SystemClock().now
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     resolve: Resolver | None = None
