@@ -14,7 +14,7 @@ from datetime import datetime
 from cronce import limits
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.identity import RunKey, shard_of
-from cronce.domain.instants import seconds
+from cronce.domain.instants import seconds, to_wire
 from cronce.domain.job import misfire_of, schedule_of
 from cronce.domain.message import Message
 from cronce.domain.plan import Plan, plan
@@ -232,7 +232,7 @@ def _records(
     records = []
     for start in range(0, len(runs), MAX_RUNS):
         part = tuple(runs[start : start + MAX_RUNS])
-        record_id = ports.random.token()[:16]
+        record_id = f"{to_wire(at)}#{ports.random.token()[:16]}"
         records.append(
             DispatchRecord(
                 slice=settings.slice,

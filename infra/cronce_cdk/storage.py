@@ -6,18 +6,29 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce import limits
+from cronce.adapters import layout
 
-NEXT_RUN = "next_run"
-BY_GROUP = "by_group"
-ATTENTION = "attention"
+NEXT_RUN = layout.NEXT_RUN.name
+BY_GROUP = layout.BY_GROUP.name
+ATTENTION = layout.ATTENTION.name
+
+_KINDS = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
 
 
-def _text(name: str) -> dynamodb.Attribute:
-    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)
+def _attribute(name: str, kind: str = "S") -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=_KINDS[kind])
 
 
-def _number(name: str) -> dynamodb.Attribute:
-    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.NUMBER)
+def _add_index(table: dynamodb.Table, index: layout.Index) -> None:
+    included = list(index.include)
+    projected = dynamodb.ProjectionType.INCLUDE if included else dynamodb.ProjectionType.KEYS_ONLY
+    table.add_global_secondary_index(
+        index_name=index.name,
+        partition_key=_attribute(index.partition, index.kinds[0]),
+        sort_key=_attribute(index.sort, index.kinds[1]),
+        projection_type=projected,
+        non_key_attributes=included or None,
+    )
 
 
 def build_table(scope: Construct, removal_policy: RemovalPolicy) -> dynamodb.Table:
@@ -25,35 +36,17 @@ def build_table(scope: Construct, removal_policy: RemovalPolicy) -> dynamodb.Tab
     table = dynamodb.Table(
         scope,
         "Table",
-        partition_key=_text("pk"),
-        sort_key=_text("sk"),
+        partition_key=_attribute(layout.PK),
+        sort_key=_attribute(layout.SK),
         billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
         point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
             point_in_time_recovery_enabled=True
         ),
-        time_to_live_attribute="expires_at",
+        time_to_live_attribute=layout.TTL,
         removal_policy=removal_policy,
     )
-    table.add_global_secondary_index(
-        index_name=NEXT_RUN,
-        partition_key=_number("shard"),
-        sort_key=_text("next_run"),
-        projection_type=dynamodb.ProjectionType.INCLUDE,
-        non_key_attributes=["plan", "uid", "generation", "next_occurrence", "v"],
-    )
-    table.add_global_secondary_index(
-        index_name=BY_GROUP,
-        partition_key=_text("group"),
-        sort_key=_text("job_id"),
-        projection_type=dynamodb.ProjectionType.KEYS_ONLY,
-    )
-    table.add_global_secondary_index(
-        index_name=ATTENTION,
-        partition_key=_text("day"),
-        sort_key=_text("finished_at"),
-        projection_type=dynamodb.ProjectionType.INCLUDE,
-        non_key_attributes=["status", "v"],
-    )
+    for index in layout.INDEXES:
+        _add_index(table, index)
     return table
 
 
