@@ -1,0 +1,1 @@
+"""The shipped modules under random schedules of crashes and losses, in virtual time."""
