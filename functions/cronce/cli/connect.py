@@ -57,7 +57,7 @@ def connect(choice: Choice) -> Client:
             choice.stack,
             endpoint_url=choice.endpoint,
             profile=choice.profile,
-            region=choice.region,
+            region=choice.region or os.environ.get("AWS_REGION"),
         )
     except deployment.DeploymentError as error:
         if choice.elsewhere:

@@ -135,8 +135,8 @@ def _watch(
     """Shows calls at once and asks for one job's runs at a time, so as not to load the machine."""
     turn = 0
     while (now := time.time()) < until:
-        _kill_held(server, emulator, shown)
         _show_calls(server, watched, shown)
+        _kill_held(server, emulator, shown)
         if turn % 2 == 0:
             job_id = watched.jobs[turn // 2 % len(watched.jobs)].job_id
             watched.note(job_id, list(client.list_runs(job_id)))
