@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from cronce import limits
@@ -43,10 +43,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Ended:
-    """recorded: the table knows how the attempt ended, and what follows is on its way.
-    abandoned: the target still runs in this process."""
+    """recorded: the table knows how the attempt ended, and what follows is on its way. over: the
+    run has ended with it. abandoned: the target still runs in this process."""
 
     recorded: bool
+    over: bool = False
     abandoned: bool = False
 
 
@@ -63,8 +64,8 @@ def execute(ports: Ports, settings: Settings, target: Target, attempt: Attempt, 
     except _LeaseLost as e:
         _observe(ports, "lease_lost", run, reason=str(e))
         return Ended(recorded=False, abandoned=not task.wait(0))
-    recorded = _complete(ports, attempt, run, answer)
-    return Ended(recorded, abandoned=not task.wait(0))
+    ended = _complete(ports, attempt, run, answer)
+    return replace(ended, abandoned=not task.wait(0))
 
 
 def _call(attempt: Attempt, run: Run, started: datetime) -> Call:
@@ -129,14 +130,14 @@ def _renew(
     return until
 
 
-def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> bool:
-    """One conditional write, after a failure also the next message. False: not recorded."""
+def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> Ended:
+    """One conditional write, after a failure that is to be retried also the next message."""
     now = ports.clock.now()
     d = attempt.definition
     ending = Ending(answer.code, answer.result or answer.detail, d.history)
     if answer.ok:
         result = _insist(ports, lambda: ports.store.succeed(run.key, run.owner, ending, now=now))
-        return _reported(ports, result, "succeeded", answer)
+        return _ended(_reported(ports, result, "succeeded", answer))
     entry = Entry(run.attempt, answer.outcome, answer.code, answer.detail, run.started_at, now)
     decision = decide(
         d.retry,
@@ -151,8 +152,12 @@ def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> bool:
         result = _insist(
             ports, lambda: ports.store.fail(run.key, run.owner, entry, ending, now=now)
         )
-        return _reported(ports, result, "failed", answer)
-    return _retry(ports, attempt, run, entry, decision, answer)
+        return _ended(_reported(ports, result, "failed", answer))
+    return Ended(_retry(ports, attempt, run, entry, decision, answer))
+
+
+def _ended(recorded: bool) -> Ended:
+    return Ended(recorded, over=recorded)
 
 
 def _retry(

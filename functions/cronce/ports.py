@@ -16,11 +16,12 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from cronce.domain.identity import RunKey
-from cronce.domain.job import Definition, Job, StoredJob
+from cronce.domain.job import Definition, Job, JobStatus, StoredJob
 from cronce.domain.message import Message
+from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.domain.record import DispatchRecord
-from cronce.domain.run import Entry, Run
+from cronce.domain.run import Entry, Run, RunStatus
 from cronce.domain.transitions import Claim, Ending
 
 T = TypeVar("T")
@@ -118,7 +119,8 @@ class Page:
 
 class JobStore(Protocol):
     def read_job(self, job_id: str) -> StoredJob | None:
-        """Job and definition by one consistent query. Raises Unplannable for an unreadable row."""
+        """Job, definition and overlap lock by one consistent query. Raises Unplannable for an
+        unreadable row."""
 
     def create_job(self, job: Job, definition: Definition) -> Job | None:
         """Both rows in one transaction, if there is no such job. The Job found where there is one
@@ -155,6 +157,16 @@ class JobStore(Protocol):
 
     def find_missed(self, key: RunKey) -> Missed | None:
         """A missed row of this job and uid that covers the occurrence, read consistently."""
+
+
+class LockStore(Protocol):
+    """The overlap lock of a job. The rules are `domain/overlap.py`."""
+
+    def read_lock(self, job_id: str) -> Lock | None:
+        """Consistent."""
+
+    def write_lock(self, job_id: str, believed: Lock | None, lock: Lock) -> bool:
+        """If the row still is as believed: of that uid and version, or absent."""
 
 
 class RunStore(Protocol):
@@ -215,6 +227,32 @@ class RunStore(Protocol):
         """Takes the run out of the index, if it still lies there at this instant."""
 
 
+class ListStore(Protocol):
+    """Listings over all jobs, eventually consistent. A page may be short, even empty: the listing
+    goes on as long as there is a cursor. Raises Invalid for a cursor of another listing."""
+
+    def list_jobs(
+        self,
+        *,
+        group: str | None = None,
+        status: JobStatus | None = None,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Page:
+        """Jobs (not their definitions): of one group by id; of all groups in no order."""
+
+    def list_attention(
+        self,
+        *,
+        earliest: datetime,
+        latest: datetime,
+        status: RunStatus | None = None,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Page:
+        """Runs that ended failed, skipped or missed within earliest..latest, the last one first."""
+
+
 class DispatchStore(Protocol):
     def acquire_lease(
         self, slice_: int, owner: str, *, now: datetime, expires_at: datetime, shards: int
@@ -241,7 +279,7 @@ class DispatchStore(Protocol):
         an expiry."""
 
 
-class Store(JobStore, RunStore, DispatchStore, Protocol):
+class Store(JobStore, LockStore, RunStore, ListStore, DispatchStore, Protocol):
     """The table."""
 
 

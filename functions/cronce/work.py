@@ -1,4 +1,4 @@
-"""The life of a message: wait, read, judge, claim, execute, complete.
+"""The life of a message: wait, read, judge, enter, claim, execute, complete, leave.
 
 Nothing is decided before the due time; nothing is executed without a claim; nothing is recorded
 without the claim's owner token. A message is acknowledged only when the table no longer needs it.
@@ -12,13 +12,16 @@ from datetime import datetime
 
 from cronce import limits
 from cronce.domain.errors import CronceError
+from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
 from cronce.domain.judge import Cancel, Miss, Proceed, Skip, judge, needs_missed
 from cronce.domain.message import Message, UnknownVersion, Unreadable
+from cronce.domain.overlap import Enter, Wait
 from cronce.domain.run import NO_LOG, LogPointer, Run
 from cronce.domain.transitions import Claim, Ending
 from cronce.execute import Attempt, execute
+from cronce.overlap import enter, leave
 from cronce.ports import Changed, Ports, Result
 from cronce.settings import Settings
 from cronce.targets.contract import Target
@@ -29,6 +32,7 @@ LONGEST_SLEEP = 10
 UNKNOWN_VERSION_HIDDEN = 900
 MARGIN = 15
 MAX_HIDDEN = 43_200
+LOCK_BUSY = 30
 MAX_AGE = seconds(limits.QUEUE_RETENTION)
 
 
@@ -138,7 +142,7 @@ def _handle(w: Worker, delivery: Delivery, report: BatchReport) -> Step:
     if settled is not None or stored is None:
         return settled or Done()
     attempt = Attempt(message, delivery.message_id, delivery.receipt, stored)
-    return _claim(w, attempt, report)
+    return _enter(w, attempt) or _claim(w, attempt, report)
 
 
 def _read(w: Worker, delivery: Delivery) -> Message | Step:
@@ -191,10 +195,43 @@ def _settle_unrun(
         result = store.miss(message.key, message.due, e, now=now)
     if isinstance(result, Changed):
         _observe(w, f"run_{result.run.status}", result.run, code=e.code)
+        _leave(w, message.key, stored)
         return Done()
     if isinstance(verdict, Cancel):
-        return _left_to_others(w, result, delivery.message_id)
+        return _left_to_others(w, result, delivery.message_id, stored)
     return None
+
+
+def _enter(w: Worker, attempt: Attempt) -> Step | None:
+    """The overlap lock, for jobs that limit overlap. None: the run may be claimed."""
+    stored, key = attempt.stored, attempt.key
+    if stored.definition.overlap == "allow":
+        return None
+    decision = enter(w.ports, attempt.message, stored)
+    if isinstance(decision, Enter):
+        return None
+    if isinstance(decision, Wait):
+        w.ports.observer.event("waiting", job=key.job_id, run=key.run_id)
+        return Done()
+    if decision is None:
+        return Back(1)
+    into = f": {decision.ran_into.run_id}" if decision.ran_into else ""
+    e = Ending("overlap", decision.detail + into, stored.definition.history)
+    now = w.ports.clock.now()
+    result = w.ports.store.skip(key, attempt.message.due, e, now=now)
+    if isinstance(result, Changed):
+        _observe(w, "run_skipped", result.run, code=e.code)
+        return Done()
+    # Claimed before, so too late to skip: a retry or redrive comes back when the other one is over.
+    busy = result.run is not None and not result.run.ended
+    return Back(LOCK_BUSY) if busy else Done()
+
+
+def _leave(w: Worker, key: RunKey, stored: StoredJob | None) -> None:
+    """The end of a run is written: whoever waits for it goes on."""
+    may_wait = stored is None or stored.definition.overlap.startswith("queue")
+    if may_wait or (stored is not None and stored.lock is not None and stored.lock.waiting):
+        leave(w.ports, key)
 
 
 def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
@@ -207,7 +244,7 @@ def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
     found = result.run
     if found is not None and found.status == "running" and found.lease_expired(now):
         return TakeOver(attempt, found)
-    return _left_to_others(w, result, attempt.message_id)
+    return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 
 def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
@@ -222,14 +259,15 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
         result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
         if isinstance(result, Changed):
             _observe(w, "run_failed", result.run, code="lost")
+            _leave(w, attempt.key, attempt.stored)
             return Done()
-        return _left_to_others(w, result, attempt.message_id)
+        return _left_to_others(w, result, attempt.message_id, attempt.stored)
     claim = _claim_of(w, attempt, now)
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
     if isinstance(result, Changed):
         _observe(w, "reclaimed", result.run)
         return _run(w, attempt, result.run, report)
-    return _left_to_others(w, result, attempt.message_id)
+    return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 
 def _claim_of(w: Worker, attempt: Attempt, now: datetime) -> Claim:
@@ -242,13 +280,14 @@ def _claim_of(w: Worker, attempt: Attempt, now: datetime) -> Claim:
     )
 
 
-def _left_to_others(w: Worker, refused: Result, message_id: str) -> Step:
+def _left_to_others(w: Worker, refused: Result, message_id: str, stored: StoredJob | None) -> Step:
     """The claim was lost. Acknowledge only what this message is not needed for any more."""
     run = refused.run
     if run is None:
         return Back(limits.QUEUE_RETRY_VISIBILITY[0])
     now = w.ports.clock.now()
     if run.ended:
+        _leave(w, run.key, stored)
         return Done()
     if run.status == "retrying":
         if run.indexed_at is not None:
@@ -268,6 +307,8 @@ def _run(w: Worker, attempt: Attempt, run: Run, report: BatchReport) -> Step:
     _observe(w, "claimed", run, due=run.due, started_at=run.started_at)
     ended = execute(w.ports, w.settings, w.target, attempt, run)
     report.abandoned += ended.abandoned
+    if ended.over:
+        _leave(w, attempt.key, attempt.stored)
     return Done() if ended.recorded else Back()
 
 

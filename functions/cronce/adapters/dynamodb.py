@@ -7,13 +7,15 @@ from typing import Any
 from cronce import limits
 from cronce.adapters.dynamodb_dispatch import DispatchRows
 from cronce.adapters.dynamodb_jobs import JobRows
+from cronce.adapters.dynamodb_lists import ListRows
 from cronce.adapters.dynamodb_runs import RunRows
 from cronce.adapters.dynamodb_table import Table
+from cronce.adapters.locks import LockRows
 from cronce.adapters.system import SystemClock, SystemRandom
 from cronce.ports import Clock, Random
 
 
-class DynamoStore(JobRows, RunRows, DispatchRows):
+class DynamoStore(JobRows, LockRows, RunRows, ListRows, DispatchRows):
     """`cronce.ports.Store`. client: boto3's low-level client, made with CLIENT_CONFIG.
 
     clock and random: for the pauses between tries, and for tokens; never for what is written.

@@ -7,7 +7,16 @@ from typing import Final
 
 from cronce.adapters import recognise
 from cronce.adapters.dynamodb_table import Delete, Put, Refusal, Table, Update
-from cronce.adapters.items import JOB_SK, LAST, MISSED_PREFIX, SPEC_SK, VERSION, job_pk, missed_sk
+from cronce.adapters.items import (
+    JOB_SK,
+    LAST,
+    LOCK_SK,
+    MISSED_PREFIX,
+    SPEC_SK,
+    VERSION,
+    job_pk,
+    missed_sk,
+)
 from cronce.adapters.job_items import (
     definition_from_item,
     definition_to_item,
@@ -18,6 +27,7 @@ from cronce.adapters.job_items import (
     missed_from_item,
     missed_to_item,
 )
+from cronce.adapters.locks import lock_from_item
 from cronce.domain.errors import Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
@@ -33,14 +43,17 @@ AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
 # not do: an edit may have put another schedule's next occurrence at the same instant.
 AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_run = :t"
 
+# Whatever it has for a version, unless that is a newer one.
+STILL_BROKEN: Final = "NOT #v > :v AND #next_run = :t"
+
 
 class JobRows:
     table: Table
 
     def read_job(self, job_id: str) -> StoredJob | None:
         pages = self.table.pages(
-            "#pk = :pk AND begins_with(#sk, :sk)",
-            {"pk": job_pk(job_id), "sk": JOB_SK},
+            "#pk = :pk AND #sk BETWEEN :from AND :to",
+            {"pk": job_pk(job_id), "from": JOB_SK, "to": LOCK_SK},
             consistent=True,
         )
         rows = {item["sk"]: item for page in pages for item in page}
@@ -48,7 +61,11 @@ class JobRows:
             return None
         if SPEC_SK not in rows:
             raise Unplannable(f"job {job_id} has no definition")
-        return StoredJob(job_from_item(rows[JOB_SK]), definition_from_item(rows[SPEC_SK]))
+        return StoredJob(
+            job_from_item(rows[JOB_SK]),
+            definition_from_item(rows[SPEC_SK]),
+            lock_from_item(rows[LOCK_SK]) if LOCK_SK in rows else None,
+        )
 
     def create_job(self, job: Job, definition: Definition) -> Job | None:
         refused = self.table.transact(
@@ -96,7 +113,11 @@ class JobRows:
     def delete_job(self, believed: Job) -> bool:
         pk = job_pk(believed.job_id)
         refused = self.table.transact(
-            [Delete(pk, JOB_SK, AS_READ, _as_read(believed)), Delete(pk, SPEC_SK)]
+            [
+                Delete(pk, JOB_SK, AS_READ, _as_read(believed)),
+                Delete(pk, SPEC_SK),
+                Delete(pk, LOCK_SK),
+            ]
         )
         return refused is None or _found_item(refused[0]) is None
 
@@ -134,7 +155,7 @@ class JobRows:
         if row.sk != JOB_SK:
             del changes["status"]
         answer = self.table.update(
-            Update(row.pk, row.sk, changes, "#next_run = :t", {"t": row.next_run})
+            Update(row.pk, row.sk, changes, STILL_BROKEN, {"v": VERSION, "t": row.next_run})
         )
         if not isinstance(answer, Refusal):
             return True

@@ -177,6 +177,37 @@ class Table:
             if not call["ExclusiveStartKey"]:
                 return
 
+    def index_pages(
+        self,
+        index: Index,
+        key: str,
+        values: Mapping[str, object],
+        *,
+        after: Item | None,
+        limit: int,
+        descending: bool = False,
+    ) -> Iterator[list[Item]]:
+        """Pages of an index. key: empty for the whole index, in no order. after: the index's and
+        the table's keys of the item to go on after. limit: items of a page."""
+        call: dict[str, Any] = {
+            "TableName": self.name,
+            "IndexName": index.name,
+            "Limit": limit,
+            **_placeholders((key,), values),
+        }
+        if key:
+            call |= {"KeyConditionExpression": key, "ScanIndexForward": not descending}
+        if after is not None:
+            call["ExclusiveStartKey"] = encode_item(after)
+        read = self._client.query if key else self._client.scan
+        while True:
+            with answered("Query" if key else "Scan"):
+                answer = read(**call)
+            yield [decode_item(item) for item in answer.get("Items", [])]
+            call["ExclusiveStartKey"] = answer.get("LastEvaluatedKey")
+            if not call["ExclusiveStartKey"]:
+                return
+
     def get_many(self, keys: Sequence[tuple[str, str]]) -> list[Item]:
         """Up to 100 rows, eventually consistent, in no order. Raises Throttled when the table keeps
         handing keys back."""

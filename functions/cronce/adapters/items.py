@@ -23,6 +23,8 @@ VERSION: Final = 1
 
 JOB_SK: Final = "JOB"
 SPEC_SK: Final = "JOB#SPEC"
+# Sorts right after the two, so that one query reads all three.
+LOCK_SK: Final = "LOCK"
 RUN_PREFIX: Final = "RUN#"
 MISSED_PREFIX: Final = "MISSED#"
 LEASE_SK: Final = "LEASE"
@@ -46,6 +48,14 @@ def check_version(item: Mapping[str, object]) -> None:
         raise ValueError("no version")
     if not VERSION - 1 <= v <= VERSION:
         raise UnknownVersion(item)
+
+
+def is_known(item: Mapping[str, object]) -> bool:
+    try:
+        check_version(item)
+    except (UnknownVersion, ValueError):
+        return False
+    return True
 
 
 def in_table(at: datetime) -> datetime:

@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cronce.control.jobs import JobControl, Parse, Put
+from cronce.control.lists import ListControl
 from cronce.control.runs import RunControl
 
 __all__ = ["Control", "Parse", "Put"]
 
 
 @dataclass(frozen=True)
-class Control(JobControl, RunControl):
+class Control(JobControl, RunControl, ListControl):
     """Every verb of the API."""

@@ -10,11 +10,13 @@ from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job
+from cronce.domain.message import Message
+from cronce.domain.overlap import Lock
 from cronce.domain.plan import first_due, passed_over
 from cronce.domain.record import Sent
 from cronce.domain.run import Run
 from cronce.domain.schedule import Schedule
-from cronce.ports import DueJob, DueRun, Ports
+from cronce.ports import DueJob, DueRun, Outgoing, Ports
 from cronce.settings import Settings
 
 
@@ -78,6 +80,15 @@ class Base:
             self._dispatch([Visit(item, (Sent(run.key, 0, item.at),))], self.ports.clock.now())
         except CronceError as e:
             self.ports.observer.event("dispatch_left_to_tick", job=run.key.job_id, reason=str(e))
+
+    def _wake(self, lock: Lock | None) -> None:
+        """Messages for the runs that waited for a lock that is gone: they are found cancelled."""
+        if lock is None or not lock.waiting:
+            return
+        now = self.ports.clock.now()
+        self.ports.queue.send(
+            [Outgoing(Message(s.key, s.generation, s.due, now), 0) for s in lock.waiting]
+        )
 
     def _dispatch(self, visits: list[Visit], now: datetime) -> TickReport:
         report = TickReport()

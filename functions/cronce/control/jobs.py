@@ -75,6 +75,8 @@ class JobControl(Base):
             _check_preconditions(job_id, stored, if_match, False)
             self._settle(stored.job, self.ports.clock.now())
             if self.ports.store.delete_job(stored.job):
+                self.ports.observer.event("job_deleted", job=job_id)
+                self._wake(stored.lock)
                 return
         raise self._lost_race(job_id)
 

@@ -6,11 +6,12 @@ from datetime import datetime
 
 from cronce import limits
 from cronce.control.base import Base
-from cronce.domain.errors import JobNotFound, RunNotFound, Unavailable, WrongState
+from cronce.domain.errors import CronceError, JobNotFound, RunNotFound, Unavailable, WrongState
 from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
 from cronce.domain.job import StoredJob
 from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
+from cronce.overlap import leave
 from cronce.ports import Changed, Page
 
 
@@ -60,7 +61,16 @@ class RunControl(Base):
         run = result.run
         if run is None or (not isinstance(result, Changed) and run.status != "cancelled"):
             raise WrongState(f"run {run_id}", run.status if run else "unknown", "cancel")
+        if stored is not None and stored.definition.overlap != "allow":
+            self._hand_on(key)
         return run
+
+    def _hand_on(self, key: RunKey) -> None:
+        """Whoever waited for it goes on; if this fails, reconciling sees to it."""
+        try:
+            leave(self.ports, key)
+        except CronceError as e:
+            self.ports.observer.event("leave_failed", job=key.job_id, reason=str(e))
 
     def redrive_run(self, job_id: str, run_id: str, *, by: str) -> Run:
         """New attempts for a failed run; the counter goes on. Raises RunNotFound, WrongState."""

@@ -13,8 +13,9 @@ from typing import Any, TypeVar, cast
 from cronce import limits
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid
-from cronce.domain.job import DEFAULT_GROUP, Definition, Overlap, make_plan
+from cronce.domain.job import DEFAULT_GROUP, Definition, make_plan
 from cronce.domain.jsontree import compact, plain, pointer
+from cronce.domain.overlap import OVERLAPS, Overlap
 from cronce.domain.plan import Misfire, parse_misfire
 from cronce.domain.retry import RetryPolicy, parse_retry
 from cronce.domain.schedule import Schedule, parse_schedule
@@ -37,7 +38,7 @@ FIELDS = (
 PAYLOADS = ("payload", "payload_text")
 ANSWERED = ("id", "status")
 OF_THE_SCHEDULE = ("cron", "rate", "at", "timezone", "start", "end", "jitter", "calendar", "dst")
-OVERLAPS: tuple[Overlap, ...] = ("allow", "skip", "queue_one", "queue_all", "replace")
+
 SUPPORTED_OVERLAPS: tuple[Overlap, ...] = ("allow",)
 START_DEADLINE = (1, 30 * 86_400)
 DESCRIPTION_CHARS = 1024

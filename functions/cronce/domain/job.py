@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from cronce.domain.overlap import Lock, Overlap
 from cronce.domain.plan import Due, Misfire
 from cronce.domain.retry import RetryPolicy
 from cronce.domain.schedule import Schedule
 
 JobStatus = Literal["active", "paused", "error", "ended"]
-Overlap = Literal["allow", "skip", "queue_one", "queue_all", "replace"]
 
 DEFAULT_GROUP = "default"
 
@@ -76,8 +76,11 @@ class Definition:
 
 @dataclass(frozen=True)
 class StoredJob:
+    """What one consistent query reads. lock: of a job that limits overlap, once it has run."""
+
     job: Job
     definition: Definition
+    lock: Lock | None = None
 
 
 def schedule_of(plan: Mapping[str, object]) -> Schedule:

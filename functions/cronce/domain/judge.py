@@ -9,6 +9,7 @@ from cronce.domain.errors import Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job, StoredJob
 from cronce.domain.message import Message
+from cronce.domain.overlap import lock_of
 from cronce.domain.plan import Missed
 from cronce.domain.schedule import jittered
 
@@ -66,7 +67,14 @@ def judge(
     deadline = stored.definition.start_deadline
     if deadline is not None and late > seconds(deadline):
         return Skip("late", f"could not start within {deadline} s of its due time")
-    return _judge_late(message, stored.job, now) if own else Proceed()
+    if not own or _waits_in_line(message, stored):
+        return Proceed()
+    return _judge_late(message, stored.job, now)
+
+
+def _waits_in_line(message: Message, stored: StoredJob) -> bool:
+    """It was there in time, and an earlier run of the job kept it from starting."""
+    return lock_of(message.key.uid, stored.lock).has(message.key)
 
 
 def _still_planned(message: Message, job: Job) -> bool:

@@ -41,8 +41,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _end_process(app: wiring.App, deliveries: list[Delivery]) -> None:
-    """A call that could not be stopped must not go on in a later invocation. The batch comes back at
-    once, and what has ended is recognised by its row."""
+    """A call that could not be stopped must not go on in a later invocation. The batch comes back
+    at once, and what has ended is recognised by its row."""
     app.observer.event("process_ended", reason="a target outlived its timeout")
     app.ports.queue.hide([d.receipt for d in deliveries], VISIBLE_AGAIN)
     os._exit(1)

@@ -18,12 +18,21 @@ from cronce.adapters.dispatch_items import (
     record_from_item,
     record_to_item,
 )
-from cronce.adapters.items import LEASE_SK, VERSION, check_version, dispatch_pk, lease_pk, wire_key
+from cronce.adapters.items import (
+    LEASE_SK,
+    VERSION,
+    check_version,
+    dispatch_pk,
+    is_known,
+    lease_pk,
+    wire_key,
+)
 from cronce.adapters.wire import Item
 from cronce.domain.instants import to_wire
 from cronce.domain.record import DispatchRecord
 from cronce.ports import Clock, DueItem, Lease
 from cronce.testing.memory_jobs import MemoryJobs
+from cronce.testing.memory_lists import MemoryLists
 from cronce.testing.memory_queue import MemoryQueue, Received, Waiting
 from cronce.testing.memory_rows import Key, MemoryRows
 from cronce.testing.memory_runs import MemoryRuns
@@ -31,7 +40,7 @@ from cronce.testing.memory_runs import MemoryRuns
 __all__ = ["MemoryQueue", "MemoryStore", "Received", "Waiting"]
 
 
-class MemoryStore(MemoryJobs, MemoryRuns):
+class MemoryStore(MemoryJobs, MemoryRuns, MemoryLists):
     """`cronce.ports.Store`. clock: true time, by which an index lags; never what is written."""
 
     def __init__(self, clock: Clock, *, shards: int = limits.SHARDS, page: int = PAGE) -> None:
@@ -75,7 +84,8 @@ class MemoryStore(MemoryJobs, MemoryRuns):
         at = to_wire(claimed_up_to)
         with self.rows.lock:
             found = self.rows.get(lease_pk(lease.slice), LEASE_SK)
-            if found is not None and str(found.get("claimed_up_to", "")) < at:
+            known = found is not None and is_known(found)
+            if found and known and str(found.get("claimed_up_to", "")) < at:
                 self.rows.put({**found, "claimed_up_to": at})
 
     def due(self, shards: Sequence[int], until: datetime) -> Iterator[DueItem]:

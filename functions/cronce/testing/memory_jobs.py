@@ -8,11 +8,11 @@ from cronce.adapters import recognise
 from cronce.adapters.items import (
     JOB_SK,
     LAST,
+    LOCK_SK,
     MISSED_PREFIX,
     SPEC_SK,
     VERSION,
-    UnknownVersion,
-    check_version,
+    is_known,
     job_pk,
     missed_sk,
     present,
@@ -27,11 +27,13 @@ from cronce.adapters.job_items import (
     missed_from_item,
     missed_to_item,
 )
+from cronce.adapters.locks import lock_from_item, lock_to_item
 from cronce.adapters.wire import Item
 from cronce.domain.errors import Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
 from cronce.domain.job import Definition, Job, StoredJob
+from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.ports import BrokenRow, DueJob
 from cronce.testing.memory_rows import MemoryRows
@@ -44,11 +46,27 @@ class MemoryJobs:
         with self.rows.lock:
             job = self.rows.get(job_pk(job_id), JOB_SK)
             spec = self.rows.get(job_pk(job_id), SPEC_SK)
+            lock = self.read_lock(job_id)
         if job is None:
             return None
         if spec is None:
             raise Unplannable(f"job {job_id} has no definition")
-        return StoredJob(job_from_item(job), definition_from_item(spec))
+        return StoredJob(job_from_item(job), definition_from_item(spec), lock)
+
+    def read_lock(self, job_id: str) -> Lock | None:
+        item = self.rows.get(job_pk(job_id), LOCK_SK)
+        return lock_from_item(item) if item else None
+
+    def write_lock(self, job_id: str, believed: Lock | None, lock: Lock) -> bool:
+        item = lock_to_item(job_id, lock)
+        with self.rows.lock:
+            found = self.rows.get(job_pk(job_id), LOCK_SK)
+            if (None if believed is None else (believed.uid, believed.version)) != (
+                None if found is None else (found["uid"], found["version"])
+            ):
+                return found == item
+            self.rows.put(item)
+            return True
 
     def create_job(self, job: Job, definition: Definition) -> Job | None:
         with self.rows.lock:
@@ -90,6 +108,7 @@ class MemoryJobs:
                 return False
             self.rows.delete(pk, JOB_SK)
             self.rows.delete(pk, SPEC_SK)
+            self.rows.delete(pk, LOCK_SK)
             return True
 
     def advance(
@@ -116,7 +135,7 @@ class MemoryJobs:
 
     def _moved(self, found: Item | None, due: DueJob, changes: dict[str, object | None]) -> bool:
         believed = (due.uid, due.generation, to_wire(due.next.due))
-        if found is None or not _is_known(found):
+        if found is None or not is_known(found):
             return False
         if tuple(map(found.get, ("uid", "generation", "next_run"))) != believed:
             return False
@@ -127,7 +146,7 @@ class MemoryJobs:
         if row.sk != JOB_SK:
             del changes["status"]
         found = self.rows.get(row.pk, row.sk)
-        if found is None:
+        if found is None or _is_newer(found):
             return False
         if found.get("next_run") != row.next_run:
             return "next_run" not in found and found.get("reason") == changes["reason"]
@@ -143,19 +162,16 @@ class MemoryJobs:
         last = missed_sk(key.scheduled_for, LAST)
         at = to_wire(key.scheduled_for)
         for item in reversed(self.rows.between(job_pk(key.job_id), MISSED_PREFIX, last)):
-            if _is_known(item) and item.get("uid") == key.uid and str(item.get("last")) >= at:
+            if is_known(item) and item.get("uid") == key.uid and str(item.get("last")) >= at:
                 return missed_from_item(item)
         return None
 
 
 def _is_as_read(found: Item, believed: Job) -> bool:
     same = (found.get("uid"), found.get("version")) == (believed.uid, believed.version)
-    return same and _is_known(found)
+    return same and is_known(found)
 
 
-def _is_known(found: Item) -> bool:
-    try:
-        check_version(found)
-    except (UnknownVersion, ValueError):
-        return False
-    return True
+def _is_newer(found: Item) -> bool:
+    v = found.get("v")
+    return isinstance(v, int) and v > VERSION
