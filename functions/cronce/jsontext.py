@@ -124,7 +124,8 @@ def _surrogates(text: str, at: str) -> Iterator[Fault]:
 
 def _range(number: Number, at: str) -> Iterator[Fault]:
     accepted = f"a number of at most {NUMBER_CHARS} characters in the range of a double"
-    if len(number) > NUMBER_CHARS:
-        yield Fault(at, "bad_number", f"a number of {len(number)} characters", accepted)
-    elif math.isinf(float(number)):
-        yield Fault(at, "bad_number", f"{number[:SHOWN_CHARS]} is out of range", accepted)
+    text = number.text
+    if len(text) > NUMBER_CHARS:
+        yield Fault(at, "bad_number", f"a number of {len(text)} characters", accepted)
+    elif math.isinf(float(text)):
+        yield Fault(at, "bad_number", f"{text[:SHOWN_CHARS]} is out of range", accepted)

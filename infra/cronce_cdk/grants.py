@@ -95,4 +95,5 @@ def to_manage(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None:
     )
     indexes = (storage.NEXT_RUN, storage.BY_GROUP, storage.ATTENTION)
     _allow(role, "List", ["dynamodb:Query"], [_index(table, name) for name in indexes])
+    _allow(role, "ListAll", ["dynamodb:Scan"], [_index(table, storage.BY_GROUP)])
     _allow(role, "Send", ["sqs:GetQueueAttributes", "sqs:SendMessage"], [queue.queue_arn])

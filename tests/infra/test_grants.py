@@ -81,7 +81,7 @@ def test_every_own_grant_can_be_found_by_its_sid(default: Template) -> None:
         for name in ("api", "dispatcher", "worker")
     }
     assert sids == {
-        "api": {"Log", "Manage", "List", "Send"},
+        "api": {"Log", "Manage", "List", "ListAll", "Send"},
         "dispatcher": {"Log", "FindDue", "Advance", "Send"},
         "worker": {"Log", "Run", "Receive", "Retry", "PutAside"},
     }

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 
-class Verbatim(str):
+@dataclass(frozen=True, slots=True)
+class Verbatim:
     """JSON text that `compact` writes as it is."""
 
-    __slots__ = ()
+    text: str
 
 
+@dataclass(frozen=True, slots=True)
 class Number(Verbatim):
-    """A number of a document, as written; finite as a double, at most 400 characters."""
-
-    __slots__ = ()
+    """A number of a document, as written. No str and no number: nobody takes it for either."""
 
 
 _quote = json.JSONEncoder(ensure_ascii=False).encode
@@ -34,7 +35,8 @@ def pointer(name: str) -> str:
 def plain(tree: Any) -> Any:
     """The same document with int and float in place of Number."""
     if isinstance(tree, Number):
-        return int(tree) if tree.lstrip("-").isdigit() else float(tree)
+        text = tree.text
+        return int(text) if text.lstrip("-").isdigit() else float(text)
     if isinstance(tree, dict):
         return {name: plain(value) for name, value in tree.items()}
     return [plain(value) for value in tree] if isinstance(tree, list) else tree
@@ -47,7 +49,7 @@ def compact(tree: object) -> str:
 
 def _write(node: object) -> Iterator[str]:
     if isinstance(node, Verbatim):
-        yield str(node)
+        yield node.text
     elif isinstance(node, str):
         yield _quote(node)
     elif isinstance(node, Mapping):

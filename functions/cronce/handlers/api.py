@@ -11,13 +11,17 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 
 from cronce.control import Control
-from cronce.handlers import problems, routes_jobs, routes_runs
+from cronce.handlers import problems, routes_jobs, routes_meta, routes_runs
 from cronce.handlers.operations import Answered, Operation, Parts
 from cronce.handlers.request import Request, check_job_id
 from cronce.jsontext import compact
 from cronce.ports import Observer
 
-OPERATIONS: tuple[Operation, ...] = (*routes_jobs.OPERATIONS, *routes_runs.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *routes_jobs.OPERATIONS,
+    *routes_runs.OPERATIONS,
+    *routes_meta.OPERATIONS,
+)
 JSON = "application/json"
 TRACE_CHARS = 3000
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from cronce.domain import definition as d
+from cronce.domain.errors import Unplannable
 from cronce.domain.instants import to_api
-from cronce.domain.job import StoredJob
+from cronce.domain.job import Job, StoredJob
 from cronce.domain.run import Entry, Run
 from cronce.handlers import models
-from cronce.jsontext import Verbatim
+from cronce.jsontext import Verbatim, parse
 
 
 def job_document(stored: StoredJob) -> dict[str, object]:
@@ -31,6 +32,14 @@ def written(stored: StoredJob) -> dict[str, object]:
     return {name: fields[name] for name in d.FIELDS if name in fields}
 
 
+def written_tree(stored: StoredJob) -> dict[str, object]:
+    """As `written`, with a JSON payload as a document that can be merged with a patch."""
+    fields = written(stored)
+    if isinstance(payload := fields.get("payload"), Verbatim):
+        fields["payload"] = parse(payload.text.encode())
+    return fields
+
+
 def status(stored: StoredJob) -> models.Status:
     job, definition = stored.job, stored.definition
     return models.Status(
@@ -46,6 +55,34 @@ def status(stored: StoredJob) -> models.Status:
         updated_at=_instant(definition.updated_at),
         updated_by=definition.updated_by,
     )
+
+
+def jobs_document(jobs: Iterable[Job], cursor: str | None) -> dict[str, object]:
+    return {"jobs": [_short(job) for job in jobs], "cursor": cursor}
+
+
+def _short(job: Job) -> dict[str, object]:
+    return {
+        "id": job.job_id,
+        "group": job.group,
+        "schedule": _schedule(job),
+        "status": models.JobStatusShort(
+            state=job.status,
+            version=job.version,
+            generation=job.generation,
+            uid=job.uid,
+            next_run=_instant(job.next.due if job.next else None),
+            next_occurrence=_instant(job.next.scheduled_for if job.next else None),
+            reason=job.reason,
+        ).model_dump(),
+    }
+
+
+def _schedule(job: Job) -> dict[str, object] | None:
+    try:
+        return job.schedule().to_document()
+    except Unplannable:
+        return None
 
 
 def run_document(run: Run) -> dict[str, object]:

@@ -125,6 +125,24 @@ class Job(_Shape):
     group: str | None = Field(None, pattern=f"^{GROUP.pattern}$")
 
 
+class JobPatch(_Shape):
+    """Fields of a job; null removes one."""
+
+    schedule: str | Schedule | None = None
+    target: Target | None = None
+    payload: Any = None
+    payload_text: str | None = None
+    retry: Retry | None = None
+    timeout: Duration | None = None
+    misfire: MisfirePolicy | Misfire | None = None
+    start_deadline: Duration | None = None
+    overlap: Literal[*SUPPORTED_OVERLAPS] | None = None  # type: ignore[valid-type]
+    history: Duration | None = None
+    description: str | None = None
+    tags: dict[str, str | None] | None = None
+    group: str | None = None
+
+
 class RunNow(_Shape):
     id: str | None = Field(
         None, description="The caller's name of this run: the same again finds the same run."
@@ -165,6 +183,32 @@ class StoredJob(Job):
 
     id: JobId
     status: Status
+
+
+class JobStatusShort(_Shape):
+    state: JobStatus
+    version: int
+    generation: int
+    uid: str
+    next_run: Instant | None
+    next_occurrence: Instant | None
+    reason: str
+
+
+class JobShort(_Shape):
+    """A job in a listing. schedule: null where it cannot be read."""
+
+    id: JobId
+    group: str
+    schedule: Schedule | None
+    status: JobStatusShort
+
+
+class Jobs(_Shape):
+    """cursor: of the next page; null on the last one. A page may be short and still have one."""
+
+    jobs: list[JobShort]
+    cursor: str | None
 
 
 class Attempt(_Shape):
@@ -212,6 +256,18 @@ class Runs(_Shape):
 
     runs: list[Run]
     cursor: str | None
+
+
+class Health(_Shape):
+    status: Literal["ok"]
+    deployment: str
+    version: str
+
+
+class Anything(BaseModel):
+    """Any JSON object."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class FaultShown(_Shape):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -92,6 +92,14 @@ IDEMPOTENCY_KEY = Parameter(
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
 )
 CURSOR = Parameter("cursor", "From the answer before.", {"type": "string"})
+
+
+def instant_parameter(name: str, description: str) -> Parameter:
+    return Parameter(name, description, {"type": "string", "format": "date-time"})
+
+
+def word_parameter(name: str, description: str, words: Sequence[str]) -> Parameter:
+    return Parameter(name, description, {"type": "string", "enum": list(words)})
 
 
 def limit_of(most: int, absent: int) -> Parameter:

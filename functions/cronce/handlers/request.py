@@ -9,17 +9,19 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
 from cronce.domain.errors import Fault, Invalid, NotJson, TooLarge
 from cronce.domain.identity import CLIENT_ID, CLIENT_ID_FORM, JOB_ID, JOB_ID_FORM
-from cronce.jsontext import parse, pointer
+from cronce.jsontext import parse, plain, pointer
 from cronce.limits import BODY_BYTES
 
 _ETAG = re.compile(r'"?([1-9][0-9]{0,17})"?', re.ASCII)
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 UNKNOWN_CALLER = "unknown"
 CALLER_CHARS = 256
@@ -58,7 +60,7 @@ class Request:
         """An optional body: an object with some of these fields; {} without a body."""
         if not self.has_body():
             return {}
-        doc = self.document()
+        doc = plain(self.document())
         accepted = f"an object with {', '.join(fields)}"
         if not isinstance(doc, dict):
             raise Invalid.one("", "wrong_type", "not an object", accepted)
@@ -137,6 +139,19 @@ class Request:
         accepted = f"a whole number from {low} to {high}"
         raise Invalid.one(f"query:{name}", "out_of_range", f"{value!r:.40} is not", accepted)
 
+    def word(self, name: str, words: Sequence[str]) -> str | None:
+        """Raises Invalid."""
+        value = self.query(name)
+        if value is None or value in words:
+            return value
+        accepted = ", ".join(words)
+        raise Invalid.one(f"query:{name}", "unknown_value", f"{value!r:.40} is not", accepted)
+
+    def instant(self, name: str) -> datetime | None:
+        """Raises Invalid."""
+        value = self.query(name)
+        return None if value is None else read_instant(value, f"query:{name}")
+
     def _queries(self) -> Mapping[str, list[str]]:
         many = self.event.get("multiValueQueryStringParameters")
         if many:
@@ -189,6 +204,17 @@ def check_client_id(value: object, at: str) -> str:
     if isinstance(value, str) and CLIENT_ID.fullmatch(value):
         return value
     raise Invalid.one(at, "bad_id", f"{value!r:.80} is not accepted", CLIENT_ID_FORM)
+
+
+def read_instant(value: object, at: str) -> datetime:
+    """An ISO 8601 date and time with offset. Raises Invalid naming `at`."""
+    try:
+        if isinstance(value, str) and _INSTANT.fullmatch(value):
+            return datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    accepted = "an instant such as 2026-11-30T10:00:00Z"
+    raise Invalid.one(at, "bad_time", f"{value!r:.60} is not an instant", accepted)
 
 
 def pointing_at(place: str, call: Callable[[], Any]) -> Any:

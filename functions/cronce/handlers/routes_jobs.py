@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from cronce.domain.errors import VersionMismatch
-from cronce.domain.job import StoredJob
+from hashlib import blake2b
+from typing import cast, get_args
+
+from cronce.control import Parse
+from cronce.control.jobs import EDIT_TRIES
+from cronce.domain.definition import GROUP, GROUP_FORM
+from cronce.domain.errors import AlreadyExists, Invalid, VersionMismatch
+from cronce.domain.job import JobStatus, StoredJob
 from cronce.handlers import models
-from cronce.handlers.documents import job_document
-from cronce.handlers.operations import IF_MATCH, IF_NONE_MATCH, Answered, Operation, Parts
-from cronce.handlers.request import ANY, Request
+from cronce.handlers.documents import job_document, jobs_document, written_tree
+from cronce.handlers.operations import (
+    CURSOR,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    Answered,
+    Operation,
+    Parameter,
+    Parts,
+    limit_of,
+    word_parameter,
+)
+from cronce.handlers.problems import KeyReused
+from cronce.handlers.request import ANY, Request, pointing_at
+from cronce.jsontext import merge
+
+PAGE = 100
+NOTE_CHARS = 200
+STATES: tuple[str, ...] = get_args(JobStatus)
+REPLACED_WHOLE = frozenset({"schedule", "target"})
 
 
 def put_job(parts: Parts, request: Request) -> Answered:
@@ -22,6 +46,80 @@ def put_job(parts: Parts, request: Request) -> Answered:
         if_none_match=if_none_match,
     )
     return job_answer(put.stored, 201 if put.created else 200)
+
+
+def create_job(parts: Parts, request: Request) -> Answered:
+    key = request.idempotency_key()
+    doc = request.document()
+    job_id = made_up_id(key or parts.control.ports.random.token())
+    parse = parts.parse(doc)
+    try:
+        put = parts.control.put(job_id, parse, by=request.caller, if_none_match=True)
+    except AlreadyExists:
+        stored = parts.control.get(job_id)
+        if key is None or not says_the_same(stored, parse):
+            raise KeyReused("this Idempotency-Key created a job that says something else") from None
+        return job_answer(stored, 201)
+    return job_answer(put.stored, 201)
+
+
+def says_the_same(stored: StoredJob, parse: Parse) -> bool:
+    """Whether the request describes the job as it is now. Raises Invalid."""
+    created = stored.definition.created_at or stored.job.changed_at
+    asked = parse(created, created).definition
+    kept = stored.definition
+    return (asked.document, asked.payload, asked.payload_is_json) == (
+        kept.document,
+        kept.payload,
+        kept.payload_is_json,
+    )
+
+
+def made_up_id(seed: str) -> str:
+    """
+    >>> made_up_id("x")
+    'j-82eb5f36d44e01d4c0a8'
+    """
+    return f"j-{blake2b(seed.encode(), digest_size=10).hexdigest()}"
+
+
+def patch_job(parts: Parts, request: Request) -> Answered:
+    """RFC 7396 over the document as it is stored. A schedule or a target is replaced whole: half
+    of one kind and half of another means nothing."""
+    job_id = request.job_id()
+    patch = request.document()
+    if not isinstance(patch, dict):
+        raise Invalid.one("", "wrong_type", "a patch is not an object", "an object")
+    wanted = version_wanted(parts, request, job_id)
+    for _ in range(EDIT_TRIES):
+        stored = parts.control.get(job_id)
+        merged = merge(written_tree(stored), patch, whole=REPLACED_WHOLE)
+        seen = stored.job.version if wanted is None else wanted
+        try:
+            put = parts.control.put(job_id, parts.parse(merged), by=request.caller, if_match=seen)
+        except VersionMismatch:
+            if wanted is not None:
+                raise
+            continue
+        return job_answer(put.stored)
+    raise VersionMismatch(job_id, parts.control.get(job_id).job.version)
+
+
+def pause_job(parts: Parts, request: Request) -> Answered:
+    job_id = request.job_id()
+    note = request.optional_object(("note",)).get("note", "")
+    if not isinstance(note, str) or len(note) > NOTE_CHARS:
+        accepted = f"a string of at most {NOTE_CHARS} characters"
+        raise Invalid.one("/note", "bad_note", "not accepted", accepted)
+    wanted = version_wanted(parts, request, job_id)
+    return job_answer(parts.control.pause(job_id, by=request.caller, note=note, if_match=wanted))
+
+
+def resume_job(parts: Parts, request: Request) -> Answered:
+    job_id = request.job_id()
+    request.optional_object(())
+    wanted = version_wanted(parts, request, job_id)
+    return job_answer(parts.control.resume(job_id, by=request.caller, if_match=wanted))
 
 
 def get_job(parts: Parts, request: Request) -> Answered:
@@ -54,7 +152,49 @@ def version_wanted(parts: Parts, request: Request, job_id: str) -> int | None:
     return stored.job.version
 
 
+def list_jobs(parts: Parts, request: Request) -> Answered:
+    group = request.query("group")
+    if group is not None and not GROUP.fullmatch(group):
+        raise Invalid.one("query:group", "bad_group", f"{group!r:.80} is not one", GROUP_FORM)
+    status = cast(JobStatus | None, request.word("status", STATES))
+    limit = request.number("limit", 1, PAGE, PAGE)
+    page = pointing_at(
+        "query:cursor",
+        lambda: parts.control.list_jobs(
+            group=group, status=status, limit=limit, cursor=request.query("cursor")
+        ),
+    )
+    return Answered(200, jobs_document(page.items, page.cursor))
+
+
 OPERATIONS = (
+    Operation(
+        "listJobs",
+        "GET",
+        "/jobs",
+        "Jobs of a group, in a state, or all of them. Eventually consistent.",
+        list_jobs,
+        {200: models.Jobs},
+        query=(
+            Parameter("group", "Only of this group.", {"type": "string"}),
+            word_parameter("status", "Only in this state.", STATES),
+            limit_of(PAGE, PAGE),
+            CURSOR,
+        ),
+        problems=(422,),
+    ),
+    Operation(
+        "createJob",
+        "POST",
+        "/jobs",
+        "Create a job under an id that is made up; otherwise as PUT. With an Idempotency-Key the id"
+        " is made of the key: the same request again finds the same job, as long as it exists.",
+        create_job,
+        {201: models.StoredJob},
+        body=models.Job,
+        headers=(IDEMPOTENCY_KEY,),
+        problems=(400, 409, 413, 422),
+    ),
     Operation(
         "putJob",
         "PUT",
@@ -86,5 +226,39 @@ OPERATIONS = (
         {204: None},
         headers=(IF_MATCH,),
         problems=(404, 409, 412, 422),
+    ),
+    Operation(
+        "patchJob",
+        "PATCH",
+        "/jobs/{job_id}",
+        "Change some fields by a merge patch (RFC 7396): null removes a field; `schedule` and"
+        " `target` are replaced whole.",
+        patch_job,
+        {200: models.StoredJob},
+        body=models.JobPatch,
+        headers=(IF_MATCH,),
+        problems=(400, 404, 409, 412, 413, 422),
+    ),
+    Operation(
+        "pauseJob",
+        "POST",
+        "/jobs/{job_id}/pause",
+        "Stop its schedule. Runs that go on now go on; it can still be run by request.",
+        pause_job,
+        {200: models.StoredJob},
+        body=models.Pause,
+        body_required=False,
+        headers=(IF_MATCH,),
+        problems=(400, 404, 409, 412, 413, 422),
+    ),
+    Operation(
+        "resumeJob",
+        "POST",
+        "/jobs/{job_id}/resume",
+        "Go on from now. What fell into the pause is recorded as paused and does not run.",
+        resume_job,
+        {200: models.StoredJob},
+        headers=(IF_MATCH,),
+        problems=(400, 404, 409, 412, 413, 422),
     ),
 )

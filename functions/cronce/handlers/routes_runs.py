@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import cast
 
+from cronce import limits
 from cronce.domain.errors import Invalid
-from cronce.domain.run import Run
+from cronce.domain.run import ATTENTION, Run, RunStatus
 from cronce.handlers import models
 from cronce.handlers.documents import run_document, runs_document
 from cronce.handlers.operations import (
@@ -15,9 +17,15 @@ from cronce.handlers.operations import (
     Answered,
     Operation,
     Parts,
+    instant_parameter,
     limit_of,
+    word_parameter,
 )
 from cronce.handlers.request import Request, check_client_id, pointing_at
+
+ENDED_BADLY = tuple(sorted(ATTENTION))
+DAY = timedelta(days=1)
+DEFAULT_RANGE = timedelta(days=7)
 
 
 def run_now(parts: Parts, request: Request) -> Answered:
@@ -41,6 +49,39 @@ def list_runs(parts: Parts, request: Request) -> Answered:
     )
     runs = cast(tuple[Run, ...], page.items)
     return Answered(200, runs_document(runs, page.cursor))
+
+
+def redrive_run(parts: Parts, request: Request) -> Answered:
+    request.optional_object(())
+    run = parts.control.redrive_run(request.job_id(), request.run_id(), by=request.caller)
+    return Answered(202, run_document(run))
+
+
+def cancel_run(parts: Parts, request: Request) -> Answered:
+    request.optional_object(())
+    run = parts.control.cancel_run(request.job_id(), request.run_id(), by=request.caller)
+    return Answered(200, run_document(run))
+
+
+def list_attention(parts: Parts, request: Request) -> Answered:
+    now = parts.control.ports.clock.now()
+    cursor = request.query("cursor")
+    to = request.instant("to")
+    latest = min(to or now + DAY, now + DAY)
+    earliest = request.instant("from") or (to or now) - DEFAULT_RANGE
+    if earliest > latest:
+        detail = "from is after to"
+        raise Invalid.one("query:from", "bad_range", detail, "an earlier instant")
+    earliest = max(earliest, now - timedelta(seconds=limits.HISTORY[1]) - DAY)
+    status = cast(RunStatus | None, request.word("status", ENDED_BADLY))
+    limit = request.number("limit", 1, RUNS_PAGE, RUNS_PAGE)
+    page = pointing_at(
+        "query:cursor",
+        lambda: parts.control.list_attention(
+            earliest=earliest, latest=latest, status=status, limit=limit, cursor=cursor
+        ),
+    )
+    return Answered(200, runs_document(page.items, page.cursor))
 
 
 def _client_id(request: Request) -> str | None:
@@ -87,5 +128,40 @@ OPERATIONS = (
         get_run,
         {200: models.Run},
         problems=(404, 422),
+    ),
+    Operation(
+        "redriveRun",
+        "POST",
+        "/jobs/{job_id}/runs/{run_id}/redrive",
+        "Give a failed run new attempts; the attempts go on counting.",
+        redrive_run,
+        {202: models.Run},
+        problems=(400, 404, 409, 413, 422),
+    ),
+    Operation(
+        "cancelRun",
+        "POST",
+        "/jobs/{job_id}/runs/{run_id}/cancel",
+        "End an open run. What a live attempt still does is refused; a cancelled run stays so.",
+        cancel_run,
+        {200: models.Run},
+        problems=(400, 404, 409, 413, 422),
+    ),
+    Operation(
+        "listAttention",
+        "GET",
+        "/runs",
+        "Runs of all jobs that ended failed, skipped or missed, the last one first. Eventually"
+        " consistent.",
+        list_attention,
+        {200: models.Runs},
+        query=(
+            word_parameter("status", "Only those that ended so.", ENDED_BADLY),
+            instant_parameter("from", "Ended at or after; a week before `to` by default."),
+            instant_parameter("to", "Ended at or before; now by default."),
+            limit_of(RUNS_PAGE, RUNS_PAGE),
+            CURSOR,
+        ),
+        problems=(422,),
     ),
 )

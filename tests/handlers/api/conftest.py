@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from cronce.ports import Outgoing, Ports, Store
 from cronce.settings import Settings
 from cronce.testing.clock import SettableClock
 from cronce.testing.invoke import Context
+from cronce.testing.memory import MemoryStore
 from cronce.testing.observer import RecordingObserver
 from cronce.testing.random import SeededRandom
 from cronce.testing.threads import InlineThreads
@@ -134,7 +135,7 @@ def proxy_event(
     caller: str,
 ) -> dict[str, Any]:
     event: dict[str, Any] = json.loads((EVENTS / "get_job.json").read_text())
-    text = body if isinstance(body, str) or body is None else json.dumps(body)
+    text = body if isinstance(body, str) or body is None else json.dumps(body, ensure_ascii=False)
     event |= {
         "path": path,
         "httpMethod": method,
@@ -184,17 +185,25 @@ def _schema(partition: str, sort: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[SettableClock], Store]]:
+def over_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     with mock_aws():
         client = boto3.client("dynamodb", region_name="eu-central-1", config=CLIENT_CONFIG)
-        name = create_table(client)
-        yield lambda clock: DynamoStore(client, name, clock=clock, random=SeededRandom(2))
+        clock = SettableClock(NOW)
+        table = create_table(client)
+        yield Api(DynamoStore(client, table, clock=clock, random=SeededRandom(2)), clock)
 
 
 @pytest.fixture
-def api(dynamo: Callable[[SettableClock], Store]) -> Api:
+def over_memory() -> Api:
     clock = SettableClock(NOW)
-    return Api(dynamo(clock), clock)
+    return Api(MemoryStore(clock), clock)
+
+
+@pytest.fixture(params=["memory", "dynamo"])
+def api(request: pytest.FixtureRequest) -> Api:
+    """Over each store in turn."""
+    made: Api = request.getfixturevalue(f"over_{request.param}")
+    return made
