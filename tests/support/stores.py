@@ -1,22 +1,18 @@
 """A store over each engine, and the raw rows behind it."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
 import boto3
-from moto import mock_aws
 
 from cronce.adapters.dynamodb import DynamoStore
 from cronce.adapters.wire import Item, decode_item, encode_item
 from cronce.ports import Store
 from cronce.testing.clock import SettableClock
 from cronce.testing.memory import MemoryStore
-from cronce.testing.random import SeededRandom
-from support.dynamodb_local import client as local_client
 from support.table import create_table
 
 NOW = datetime(2026, 11, 30, 10, 0, 0, 250_000, tzinfo=UTC)
@@ -78,23 +74,15 @@ def table_engine(name: str, client: Any) -> Engine:
     """A table of its own in an engine that may hold others."""
     table = create_table(client, f"cronce-{uuid4().hex[:12]}")
     clock = SettableClock(NOW)
-    store = DynamoStore(client, table, clock=clock, random=SeededRandom(1))
+    store = DynamoStore(client, table, clock=clock)
     return Engine(name, store, TableRows(client, table), clock, client, table)
 
 
-@contextmanager
-def moto_engine() -> Iterator[Engine]:
-    with mock_aws():
-        yield table_engine(
-            "moto",
-            boto3.client(
-                "dynamodb",
-                region_name="us-east-1",
-                aws_access_key_id="test",
-                aws_secret_access_key="test",
-            ),
-        )
-
-
-def local_engine(endpoint: str) -> Engine:
-    return table_engine("local", local_client(endpoint))
+def moto_client(service: str = "dynamodb") -> Any:
+    """Inside `mock_aws`."""
+    return boto3.client(
+        service,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )

@@ -13,7 +13,7 @@ from cronce.domain.overlap import Lock
 from cronce.domain.record import Sent
 
 # Somebody else may have taken it, or joined, since it was read.
-AS_READ = "#uid = :believed_uid AND #version = :believed_version"
+AS_READ = "#v <= :v AND #uid = :believed_uid AND #version = :believed_version"
 ABSENT = "attribute_not_exists(#pk)"
 
 
@@ -57,7 +57,11 @@ class LockRows:
         if believed is None:
             refused = self.table.put(Put(item, ABSENT))
         else:
-            values = {"believed_uid": believed.uid, "believed_version": believed.version}
+            values = {
+                "v": VERSION,
+                "believed_uid": believed.uid,
+                "believed_version": believed.version,
+            }
             refused = self.table.put(Put(item, AS_READ, values))
         # Our own row found: the first try succeeded, and only its answer was lost.
         return refused is None or refused.found == item

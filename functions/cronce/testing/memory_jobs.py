@@ -65,6 +65,8 @@ class MemoryJobs:
                 None if found is None else (found["uid"], found["version"])
             ):
                 return found == item
+            if found is not None and not is_known(found):
+                return False
             self.rows.put(item)
             return True
 
