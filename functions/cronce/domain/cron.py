@@ -36,7 +36,7 @@ ACCEPTED = (
     "minute hour day-of-month month day-of-week, a macro such as @daily, or"
     " cron(minute hour day-of-month month day-of-week year)"
 )
-_MACROS = {
+MACROS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
     "@monthly": "0 0 1 * *",
@@ -151,10 +151,10 @@ def _rule(
 def _macro(body: str, seconds: bool) -> str:
     if seconds:
         raise _bad("bad_cron", "a macro has no seconds", "six fields, seconds first")
-    if body not in _MACROS:
+    if body not in MACROS:
         hint = "; a fixed period is a rate" if body.startswith("@every") else ""
-        raise _bad("unknown_macro", f"{body[:20]!r} is not a macro{hint}", ", ".join(_MACROS))
-    return _MACROS[body]
+        raise _bad("unknown_macro", f"{body[:20]!r} is not a macro{hint}", ", ".join(MACROS))
+    return MACROS[body]
 
 
 def _check_characters(text: str) -> None:

@@ -25,7 +25,7 @@ from cronce.domain.timetable import Kind, Schedule, jittered
 from cronce.domain.wall_clock import Gap, Overlap
 from cronce.domain.zones import check_zone
 
-__all__ = ["ACCEPTED", "Schedule", "jittered", "parse_schedule"]
+__all__ = ["ACCEPTED", "Schedule", "jittered", "parse_schedule", "unfold"]
 
 ACCEPTED = (
     '"*/15 * * * *", "@daily", "cron(0 10 ? * MON-FRI *)", "rate(5 minutes)",'
@@ -57,14 +57,14 @@ def parse_schedule(
     """
     reader = _Reader(check_aware(now), calendar, holidays)
     if isinstance(doc, str):
-        return reader.schedule(_unfold(doc), default_timezone, anchor, bare=True)
+        return reader.schedule(unfold(doc), default_timezone, anchor, bare=True)
     if not isinstance(doc, Mapping):
         raise Invalid.one("", "bad_schedule", "neither a string nor an object", ACCEPTED)
     return reader.schedule(doc, default_timezone, anchor, bare=False)
 
 
-def _unfold(text: str) -> dict[str, str]:
-    """A bare string as the object that it stands for."""
+def unfold(text: str) -> dict[str, str]:
+    """A bare string as the object that it stands for, without judging it."""
     start = text[:40].lstrip(" \t")
     for kind in ("rate", "at"):
         if start.startswith(kind + "("):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Literal, Protocol, cast, get_args
 
-from cronce.domain.calendar import ON_EXCLUDED, Calendar
+from cronce.domain.calendar import Calendar
 from cronce.domain.durations import format_duration
 from cronce.domain.errors import Invalid, Unplannable
 from cronce.domain.instants import EPOCH, to_api
@@ -18,6 +16,7 @@ from cronce.domain.jitter import jitter_seconds
 from cronce.domain.local_time import read_time
 from cronce.domain.once import once
 from cronce.domain.rate import Rate
+from cronce.domain.stored import Fields, calendar_from_plan, calendar_to_plan, whole
 from cronce.domain.wall_clock import Gap, Overlap, wall_clock
 from cronce.domain.zones import load_zone, tzdata_version
 
@@ -101,7 +100,7 @@ class Schedule:
             if value := getattr(self, name):
                 plan[name] = value
         if self.calendar is not None:
-            plan["calendar"] = _calendar_to_plan(self.calendar)
+            plan["calendar"] = calendar_to_plan(self.calendar)
         return plan
 
     @staticmethod
@@ -112,7 +111,7 @@ class Schedule:
         Raises Unplannable for anything that cannot be read.
         """
         try:
-            text = json.dumps(plan, sort_keys=True, default=_whole)
+            text = json.dumps(plan, sort_keys=True, default=whole)
         except (TypeError, ValueError, RecursionError) as broken:
             raise Unplannable(f"the plan is not a map of plain values: {broken}") from None
         return _from_plan(text, calendar)
@@ -193,7 +192,7 @@ def _from_plan(text: str, calendar: Calendar | None) -> Schedule:
     if len(kinds) != 1:
         raise Unplannable(f"the plan names {len(kinds)} kinds of schedule")
     kind = cast(Kind, kinds[0])
-    field = _Fields(plan)
+    field = Fields(plan)
     try:
         schedule = Schedule(
             kind=kind,
@@ -208,7 +207,7 @@ def _from_plan(text: str, calendar: Calendar | None) -> Schedule:
             max_runs=field.whole("max_runs", 1),
             gap=cast(Gap | None, field.word("gap", get_args(Gap))),
             overlap=cast(Overlap | None, field.word("overlap", get_args(Overlap))),
-            calendar=_calendar_from_plan(plan.get("calendar"), calendar),
+            calendar=calendar_from_plan(plan.get("calendar"), calendar),
         )
         load_zone(schedule.timezone)
         schedule._at_or_after(0)
@@ -217,92 +216,9 @@ def _from_plan(text: str, calendar: Calendar | None) -> Schedule:
     return schedule
 
 
-class _Fields:
-    """Typed reads of a stored map; anything unexpected is Unplannable."""
-
-    def __init__(self, plan: Mapping[str, Any]) -> None:
-        self._plan = plan
-
-    def text(self, name: str) -> str:
-        return cast(str, self._typed(name, lambda v: isinstance(v, str), required=True))
-
-    def flag(self, name: str) -> bool:
-        return bool(self._typed(name, lambda v: isinstance(v, bool)))
-
-    def whole(self, name: str, low: int) -> int | None:
-        def fits(value: object) -> bool:
-            return type(value) is int and low <= value < 2**40
-
-        return cast(int | None, self._typed(name, fits))
-
-    def word(self, name: str, words: tuple[str, ...]) -> str | None:
-        return cast(str | None, self._typed(name, lambda v: v in words))
-
-    def _typed(
-        self, name: str, fits: Callable[[object], bool], *, required: bool = False
-    ) -> object:
-        if name not in self._plan and not required:
-            return None
-        value = self._plan.get(name)
-        if not fits(value):
-            raise Unplannable(f"the plan's {name} cannot be read: {str(value)[:60]!r}")
-        return value
-
-
-def _calendar_to_plan(calendar: Calendar) -> dict[str, object]:
-    if calendar.name is not None:
-        return {"name": calendar.name, "version": calendar.version or 0}
-    plan: dict[str, object] = {"on": calendar.on_excluded}
-    if calendar.weekends:
-        plan["weekends"] = True
-    for name, dates in (("dates", calendar.dates), ("holidays", calendar.holiday_dates)):
-        if dates:
-            plan[name] = sorted(dates)
-    if calendar.holidays is not None:
-        plan["of"] = [part for part in calendar.holidays if part is not None]
-    return plan
-
-
-def _calendar_from_plan(value: object, named: Calendar | None) -> Calendar | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise Unplannable("the plan's calendar is not a map")
-    if "name" in value:
-        if named is None or named.name != value["name"]:
-            raise Unplannable(f"the calendar {str(value['name'])[:64]!r} is not there")
-        return named
-    field = _Fields(value)
-    of = value.get("of")
-    if field.word("on", ON_EXCLUDED) is None or not (
-        of is None or (isinstance(of, list) and len(of) in (1, 2))
-    ):
-        raise Unplannable("the plan's calendar cannot be read")
-    return Calendar(
-        dates=_day_set(value.get("dates", [])),
-        weekends=field.flag("weekends"),
-        on_excluded=value["on"],
-        holidays=None if of is None else (str(of[0]), str(of[1]) if len(of) > 1 else None),
-        holiday_dates=_day_set(value.get("holidays", [])),
-    )
-
-
-def _day_set(value: object) -> frozenset[int]:
-    if not isinstance(value, list) or not all(type(day) is int for day in value):
-        raise Unplannable("the plan's calendar holds something else than days")
-    return frozenset(value)
-
-
 def _instant(value: int | None) -> datetime | None:
     return None if value is None else EPOCH + timedelta(seconds=value)
 
 
 def _ceil(t: datetime) -> int:
     return -((EPOCH - t) // _SECOND)
-
-
-def _whole(value: object) -> int:
-    """The table's numbers come as Decimal."""
-    if isinstance(value, Decimal) and value == int(value):
-        return int(value)
-    raise TypeError(f"{type(value).__name__} is not a plain value")

@@ -1,0 +1,118 @@
+"""`cronce preview`: what a schedule would do, without a deployment."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, TextIO
+
+from cronce.describe import describe
+from cronce.domain.errors import Invalid
+from cronce.domain.instants import EPOCH, to_api
+from cronce.domain.local_time import instant_of, read_time
+from cronce.domain.preview import MAX_COUNT, Upcoming, upcoming, warnings
+from cronce.domain.schedule import parse_schedule, unfold
+from cronce.domain.zones import check_zone
+from cronce.holidays_source import INLINE_YEARS, holidays_from
+
+OK, REFUSED = 0, 2
+MAX_ARGUMENT = 16_384
+# The defaults of a job that says nothing else.
+DEFAULT_TIMEOUT, DEFAULT_OVERLAP = 60, "allow"
+
+
+def run(
+    argument: str,
+    timezone: str | None,
+    after: str | None,
+    count: int,
+    as_json: bool,
+    out: TextIO,
+    err: TextIO,
+) -> int:
+    """Print the next occurrences; the exit code: 0, or 2 with the reasons on `err`."""
+    try:
+        found = preview(argument, timezone, after, count)
+    except Invalid as refused:
+        for fault in refused.faults:
+            print(fault, file=err)
+        return REFUSED
+    if as_json:
+        print(json.dumps(found, indent=2), file=out)
+    else:
+        out.writelines(line + "\n" for line in _lines(found))
+    return OK
+
+
+def preview(argument: str, timezone: str | None, after: str | None, count: int) -> dict[str, Any]:
+    """The next `count` occurrences as a document.
+
+    argument: a cron, a macro, cron(…), rate(…), at(…), or a schedule as a JSON object.
+    after: the instant to look from, as ISO 8601; now, when None. Raises Invalid.
+    """
+    if not 1 <= count <= MAX_COUNT:
+        raise Invalid.one("/count", "out_of_range", f"{count} occurrences", f"1 to {MAX_COUNT}")
+    document = _document(argument, timezone)
+    start = _after(after, timezone)
+    schedule = parse_schedule(document, now=start, holidays=holidays_from(start.year, INLINE_YEARS))
+    found = upcoming(schedule, uid="", after=start, count=count)
+    return {
+        "schedule": schedule.to_document(),
+        "description": describe(schedule),
+        "occurrences": [to_api(each.scheduled_for) for each in found],
+        "details": [_detail(each) for each in found],
+        "warnings": warnings(schedule, DEFAULT_TIMEOUT, DEFAULT_OVERLAP),
+    }
+
+
+def _document(argument: str, timezone: str | None) -> object:
+    if len(argument) > MAX_ARGUMENT:
+        raise Invalid.one("", "too_long", f"{len(argument)} characters", f"at most {MAX_ARGUMENT}")
+    document: object = argument
+    if argument.lstrip()[:1] in ("{", '"'):
+        try:
+            document = json.loads(argument)
+        except (ValueError, RecursionError) as broken:
+            raise Invalid.one("", "bad_json", f"not JSON: {str(broken)[:80]}") from None
+    if timezone is None:
+        return document
+    check_zone(timezone)
+    if isinstance(document, str):
+        return {**unfold(document), "timezone": timezone}
+    if isinstance(document, dict) and document.setdefault("timezone", timezone) != timezone:
+        detail = "the schedule and --timezone name different zones"
+        raise Invalid.one("/timezone", "two_zones", detail, "one of the two")
+    return document
+
+
+def _after(after: str | None, timezone: str | None) -> datetime:
+    if after is None:
+        return datetime.now(UTC)
+    written = read_time(after, "/after")
+    if written.offset is not None:
+        return EPOCH + timedelta(seconds=written.wall - written.offset)
+    instant = instant_of(written.wall, timezone or "UTC")
+    if timezone is None or instant is None:
+        detail = "a local time without --timezone names no instant"
+        raise Invalid.one("/after", "naive_time", detail, "2026-03-28T23:00:00Z")
+    return EPOCH + timedelta(seconds=instant)
+
+
+def _detail(each: Upcoming) -> dict[str, str]:
+    detail = {
+        "scheduled_for": to_api(each.scheduled_for),
+        "due": to_api(each.due),
+        "local": each.local,
+    }
+    return detail | ({"note": each.note} if each.note else {})
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    lines = [found["description"], ""]
+    for each in found["details"]:
+        note = f"  {each['note']}" if "note" in each else ""
+        jitter = f"  starts {each['due']}" if each["due"] != each["scheduled_for"] else ""
+        lines.append(f"{each['scheduled_for']}  {each['local']}{jitter}{note}")
+    if not found["details"]:
+        lines.append("no occurrences")
+    return lines + [f"warning: {text}" for text in found["warnings"]]
