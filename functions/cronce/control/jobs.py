@@ -154,7 +154,10 @@ class JobControl(Base):
             self._settle(stored.job, now)
             then = first_due(job.uid, spec.schedule, now) if job.status != "paused" else None
             status = "paused" if job.status == "paused" else "active"
-            job = _next_generation(job, now, status=status, next=then, runs_planned=0)
+            reason = job.reason if status == "paused" else ""
+            job = _next_generation(
+                job, now, status=status, next=then, runs_planned=0, reason=reason
+            )
         definition = _signed(spec.definition, now, by, stored.definition)
         if not self.ports.store.edit_job(stored.job, job, definition, replan=replan):
             return None
