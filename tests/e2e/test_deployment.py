@@ -54,6 +54,4 @@ def test_functions_know_their_deployment(deployment: Emulator, aws: Callable[[st
 
 
 def test_deploying_again_keeps_resources_and_what_was_allowed(deployment: Emulator) -> None:
-    lines: list[str] = []
-    assert emulator.deploy(home=deployment.home, progress=lines.append) == deployment
-    assert not any("AWS::DynamoDB::Table" in line for line in lines), lines
+    assert emulator.deploy(home=deployment.home) == deployment

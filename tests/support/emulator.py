@@ -35,6 +35,7 @@ def deployed(home: Path, **choices: Any) -> Iterator[Emulator]:
     try:
         yield emulator.up(home=home, **given)
     finally:
+        emulator.down(home=home)
         log = home / "emulator.log"
         if log.is_file():
             kept = toolchain.checkout() / "build" / "e2e-emulator.log"

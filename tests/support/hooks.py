@@ -1,7 +1,8 @@
 """A small server on loopback that jobs call, which keeps what it was asked and when.
 
 The path says how it answers: ``/ok``, ``/status/503``, ``/fail-until/3`` (503 before that
-attempt), ``/slow/5`` (answers after so many seconds). Anything behind that is the caller's.
+attempt), ``/slow/5`` (after so many seconds), ``/slow-first/5`` (only the first attempt waits).
+Anything behind that is the caller's.
 """
 
 import threading
@@ -77,7 +78,7 @@ def _handler(hooks: Hooks) -> type[BaseHTTPRequestHandler]:
                 return int(value)
             if kind == "fail-until" and hit.attempt < int(value):
                 return 503
-            if kind == "slow":
+            if kind == "slow" or (kind == "slow-first" and hit.attempt == 1):
                 hooks.closing.wait(float(value))
             return 200
 

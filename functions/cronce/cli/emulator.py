@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -212,15 +212,28 @@ def down(*, home: Path | None = None, reset: bool = False, progress: Progress = 
 
 def function_processes(emulator: Emulator, function: str) -> list[int]:
     """Process ids of a function's environments (``outputs["WorkerFunction"]`` and the like)."""
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,pgid=,args="], capture_output=True, text=True, check=True
-    )
     found = []
-    for line in listed.stdout.splitlines():
-        pid, group, command = line.split(None, 2)
-        if group == str(emulator.pid) and f"ministack-lambda-{function}-" in command:
-            found.append(int(pid))
+    for pid, command in _commands():
+        with suppress(ProcessLookupError, PermissionError):
+            if f"ministack-lambda-{function}-" in command and os.getpgid(pid) == emulator.pid:
+                found.append(pid)
     return found
+
+
+def _commands() -> Iterator[tuple[int, str]]:
+    """Every process with its command line; from /proc where there is one, as ps may be missing."""
+    if Path("/proc/self/cmdline").exists():
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with suppress(OSError):
+                    yield int(folder.name), (folder / "cmdline").read_text(errors="replace")
+        return
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=", "-o", "args="], capture_output=True, text=True, check=True
+    )
+    for line in listed.stdout.splitlines():
+        pid, _, command = line.strip().partition(" ")
+        yield int(pid), command
 
 
 def _spawn(folder: Path, python: Path, port: int) -> int:
