@@ -13,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -25,6 +27,8 @@ from cronce_cdk.props import CronceProps, host_python
 AssetName = Literal["core", "api"]
 
 _FORMAT = "1"  # changes when the same inputs would give another content
+_KEPT = 3600.0  # seconds since an asset was last used
+_KEPT_DEPENDENCIES = 30 * 86_400.0
 _LEFT_OUT = ("cli/*", "testing/*", "client.py")
 _HANDLERS_OF_THE_CORE = ("__init__.py", "dispatcher.py", "wiring.py", "worker.py")
 
@@ -130,8 +134,10 @@ def _once(name: str, fill: Callable[[Path], None]) -> Path:
     home = _home()
     done = home / name
     if done.is_dir():
+        os.utime(done)
         return done
     home.mkdir(parents=True, exist_ok=True)
+    _forget_unused(home)
     draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=home))
     try:
         fill(draft)
@@ -144,6 +150,15 @@ def _once(name: str, fill: Callable[[Path], None]) -> Path:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return done
+
+
+def _forget_unused(home: Path) -> None:
+    """Every edit of the sources makes a new asset: those that nobody used lately go."""
+    for folder in home.iterdir():
+        kept = _KEPT_DEPENDENCIES if folder.name.startswith("deps-") else _KEPT
+        with suppress(FileNotFoundError):
+            if folder.is_dir() and time.time() - folder.stat().st_mtime > kept:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _install(pins: Path, platform: Platform, folder: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,19 @@ def test_the_same_inputs_are_built_once(
     assert len(installs) <= 4
     assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".")} == set()
     assert (again[1] / "dependency.py").read_text() == "core.txt"
+
+
+def test_what_nobody_used_lately_goes(
+    bundling: Any, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundling, "_home", lambda: tmp_path)
+    monkeypatch.setattr(bundling, "_install", lambda pins, platform, folder: None)
+    for name, age in (("core-old", 7200), ("core-new", 60), ("deps-core-old", 7200)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    key, _ = bundling.build("core", here)
+    assert {"core-new", "deps-core-old", f"core-{key}"} <= {p.name for p in tmp_path.iterdir()}
+    assert not (tmp_path / "core-old").exists()
 
 
 def test_another_platform_or_python_is_another_asset(bundling: Any) -> None:
