@@ -19,6 +19,7 @@ from cronce.domain.job import misfire_of, schedule_of
 from cronce.domain.message import Message
 from cronce.domain.plan import Plan, plan
 from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
+from cronce.missed import record as record_missed
 from cronce.ports import BrokenRow, DueItem, DueJob, DueRecord, DueRun, Lease, Outgoing, Ports
 from cronce.reconcile import reconcile
 from cronce.settings import Settings
@@ -223,6 +224,7 @@ def dispatch(
         report.failed += not visit.sent
     settled = ports.threads.each(lambda v: _settle(ports, v, now), [v for v in visits if v.sent])
     report.advanced += sum(map(bool, settled))
+    report.failed += settled.count(None)
 
 
 def _records(
@@ -273,24 +275,23 @@ def delay_until(due: datetime, now: datetime) -> int:
     return max(0, min(int((due - now).total_seconds()), limits.QUEUE_MAX_DELAY))
 
 
-def _settle(ports: Ports, visit: Visit, now: datetime) -> bool:
-    """The row moves on. One row's trouble is its own: it stays due and the next tick meets it."""
+def _settle(ports: Ports, visit: Visit, now: datetime) -> bool | None:
+    """The row moves on. One row's trouble is its own: None, it stays due and the next tick meets
+    it. False: somebody else was first."""
     try:
         if isinstance(visit.item, DueRun):
             return ports.store.dispatched(visit.item)
         return _advance(ports, visit.item, visit.plan, now)
     except CronceError as e:
         ports.observer.event("advance_failed", reason=str(e))
-        return False
+        return None
 
 
 def _advance(ports: Ports, item: DueJob, p: Plan | None, now: datetime) -> bool:
     if p is None or p.next == item.next:
         return False
     if p.missed is not None:
-        ports.store.put_missed(
-            item.job_id, item.uid, p.missed, now=now, history=limits.HISTORY_DEFAULT
-        )
+        record_missed(ports, item.job_id, item.uid, schedule_of(item.plan), p.missed, now)
         ports.observer.event(
             "missed", job=item.job_id, count=p.missed.count, policy=p.missed.policy
         )

@@ -25,12 +25,13 @@ COMPLETE_TRIES = 4
 
 @dataclass(frozen=True)
 class Attempt:
-    """A message, where it came from, and the job it is for."""
+    """A message, where it came from, and the job it is for, as it was read at read_at."""
 
     message: Message
     message_id: str
     receipt: str
     stored: StoredJob
+    read_at: datetime
 
     @property
     def key(self) -> RunKey:

@@ -187,7 +187,8 @@ class RunStore(Protocol):
         earliest: datetime | None = None,
         latest: datetime | None = None,
     ) -> Page:
-        """Of the job, latest occurrence first. Raises Invalid for a cursor that is not ours."""
+        """Of the job, latest occurrence first; read consistently when both bounds, inclusive, are
+        given. Raises Invalid for a cursor that is not ours."""
 
     def trigger(self, key: RunKey, *, triggered_by: str, now: datetime) -> Result:
         """The pending row with its index attributes, in one write. With a client's id (`m-…`)

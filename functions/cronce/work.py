@@ -137,11 +137,12 @@ def _handle(w: Worker, delivery: Delivery, report: BatchReport) -> Step:
     early = _wait(w, message)
     if early is not None:
         return early
+    read_at = w.ports.clock.now()
     stored = w.ports.store.read_job(message.key.job_id)
     settled = _settle_unrun(w, message, stored, delivery)
     if settled is not None or stored is None:
         return settled or Done()
-    attempt = Attempt(message, delivery.message_id, delivery.receipt, stored)
+    attempt = Attempt(message, delivery.message_id, delivery.receipt, stored, read_at)
     return _enter(w, attempt) or _claim(w, attempt, report)
 
 
@@ -240,7 +241,8 @@ def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
         return Back(0)
     result = w.ports.store.claim(attempt.key, _claim_of(w, attempt, now), now=now)
     if isinstance(result, Changed):
-        return _run(w, attempt, result.run, report)
+        first = result.run.attempt == 1
+        return (first and _concede(w, attempt, result.run)) or _run(w, attempt, result.run, report)
     found = result.run
     if found is not None and found.status == "running" and found.lease_expired(now):
         return TakeOver(attempt, found)
@@ -266,7 +268,29 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
     if isinstance(result, Changed):
         _observe(w, "reclaimed", result.run)
-        return _run(w, attempt, result.run, report)
+        return _concede(w, attempt, result.run) or _run(w, attempt, result.run, report)
+    return _left_to_others(w, result, attempt.message_id, attempt.stored)
+
+
+def _concede(w: Worker, attempt: Attempt, run: Run) -> Step | None:
+    """An occurrence is missed or run, never both: whoever counts it as missed looks for its run
+    after, and here the run looks for the count after its claim. None: it was not counted.
+
+    Looked for when the claim is late, or when the job may have been paused, edited and resumed
+    between its reading and the claim. A retry never: its first attempt was asked."""
+    now = w.ports.clock.now()
+    moment = now - attempt.read_at < seconds(1)
+    if attempt.key.trigger or (moment and not needs_missed(attempt.message, attempt.stored, now)):
+        return None
+    missed = w.ports.store.find_missed(attempt.key)
+    if missed is None:
+        return None
+    e = Ending(missed.reason, f"recorded as {missed.reason} already", attempt.definition.history)
+    result = w.ports.store.concede(attempt.key, run.owner, e, now=now)
+    if isinstance(result, Changed):
+        _observe(w, "run_missed", result.run, code=e.code)
+        _leave(w, attempt.key, attempt.stored)
+        return Done()
     return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 

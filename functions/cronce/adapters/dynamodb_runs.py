@@ -95,6 +95,7 @@ class RunRows:
         pages = self.table.pages(
             "#pk = :pk AND #sk BETWEEN :first AND :last",
             {"pk": job_pk(job_id), "first": first, "last": last},
+            consistent=earliest is not None and latest is not None,
             descending=True,
             after=(job_pk(job_id), after) if after else None,
             limit=limit + 1,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from cronce import limits
 from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.instants import seconds
@@ -16,6 +15,7 @@ from cronce.domain.plan import first_due, passed_over
 from cronce.domain.record import Sent
 from cronce.domain.run import Run
 from cronce.domain.schedule import Schedule
+from cronce.missed import record as record_missed
 from cronce.ports import DueJob, DueRun, Outgoing, Ports
 from cronce.settings import Settings
 
@@ -58,9 +58,7 @@ class Base:
         )
         if missed is None:
             return
-        self.ports.store.put_missed(
-            job.job_id, job.uid, missed, now=until, history=limits.HISTORY_DEFAULT
-        )
+        record_missed(self.ports, job.job_id, job.uid, schedule, missed, until)
 
     def _dispatch_ahead(self, job: Job) -> None:
         due = _due_job(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from cronce import limits
 from cronce.domain.errors import Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job, StoredJob
@@ -41,13 +42,13 @@ Verdict = Proceed | Cancel | Skip | Miss
 
 
 def needs_missed(message: Message, stored: StoredJob | None, now: datetime) -> bool:
-    """Whether a `missed` record could cover the occurrence: it is late, or was planned by another
-    generation. Only then is the table asked."""
+    """Whether a `missed` record could cover the occurrence: it is late, by the clock of anybody who
+    counts, or was planned by another generation. Only then is the table asked."""
     if stored is None or message.key.trigger or stored.job.uid != message.key.uid:
         return False
     if message.generation != stored.job.generation:
         return True
-    return now - message.due > seconds(_grace(stored.job))
+    return now - message.due > seconds(_grace(stored.job) - limits.CLOCK_DIFFERENCE)
 
 
 def judge(
