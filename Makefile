@@ -49,7 +49,7 @@ down: venv ## stop the emulator; its state stays
 
 .PHONY: test
 test: tools ## every test that needs no deployment
-	@$(BIN)/python -m pytest -m "not e2e" $(ARGS)
+	@$(BIN)/python -m pytest -m "not (e2e or faults or bench)" $(ARGS)
 
 .PHONY: e2e
 e2e: tools ## deploy to an emulator of its own and test there
@@ -71,19 +71,19 @@ check: lint test ## format, lint, types, tests
 
 .PHONY: simulate
 simulate: venv ## random schedules of crashes and lost messages: SEEDS=200 FIRST=1
-	@$(BIN)/python -m cronce.testing.simulate --seeds $(SEEDS) --first $(FIRST) $(ARGS)
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGS)
 
 .PHONY: faults
 faults: tools ## the deployment behind a proxy that loses answers
-	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+	@$(BIN)/python -m pytest -m faults $(ARGS)
 
 .PHONY: bench
 bench: tools ## request units and throughput
-	@$(BIN)/python -m pytest -m bench tests $(ARGS)
+	@$(BIN)/python -m pytest -m bench $(ARGS)
 
 .PHONY: fuzz-schedules
 fuzz-schedules: venv ## schedules against independent implementations
-	@$(BIN)/python -m pytest -m fuzz tests $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m support.fuzz_schedules $(ARGS)
 
 .PHONY: lock
 lock: venv ## recompile the pins from requirements/*.in and package.json
