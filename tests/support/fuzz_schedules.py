@@ -24,7 +24,8 @@ from support.expressions import DAY as DAY_OPERATORS
 from support.expressions import FORMS, MONTH, OPTIONS, WEEKDAY, Draw, Drawn
 from support.walker import Look, Reading, Rules, fires, looks, transitions
 
-MINUTE, SECOND, DAY = timedelta(minutes=1), timedelta(seconds=1), timedelta(days=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 PER_WINDOW = 5
 PROBES = 8
 TURNS = DAY_OPERATORS + MONTH + FORMS
@@ -176,6 +177,8 @@ def _probe(
     t = first + rng.random() * (last - first)
     if expected and rng.random() < 0.3:
         t = rng.choice(expected)
+    elif stretch.near is not None and rng.random() < 0.5:
+        t = min(max(first, stretch.near + rng.uniform(-2, 2) * HOUR), last)
     report.instants += 1
     report.near_transition += stretch.near is not None and abs(t - stretch.near) <= 2 * DAY
     later = [x for x in expected if x > t]

@@ -29,7 +29,8 @@ ACCEPTED = (
 @dataclass(frozen=True)
 class Misfire:
     """grace: seconds; due longer ago than this at the plan is late.
-    late_limit: seconds; first claimed later than this is judged again, by the worker.
+    late_limit: seconds, at least `grace`; first claimed later than this is judged again, by the
+    worker.
     window: seconds; run_all only: how far back missed occurrences still run. None is one day.
     cap: run_all only: how many late ones fire in one visit.
     """
@@ -117,6 +118,7 @@ def _read(doc: Mapping[str, Any], at: str) -> Misfire:
             faults.append(Fault(f"{at}/{name}", "not_for_policy", detail, "with run_all only"))
     if faults:
         raise Invalid(faults)
+    given.setdefault("late_limit", max(Misfire.late_limit, grace))
     return Misfire(**given)
 
 
