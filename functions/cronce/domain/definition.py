@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from cronce import limits
+from cronce.domain.calendar import Holidays
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid
 from cronce.domain.job import DEFAULT_GROUP, Definition, make_plan
@@ -39,7 +40,6 @@ PAYLOADS = ("payload", "payload_text")
 ANSWERED = ("id", "status")
 OF_THE_SCHEDULE = ("cron", "rate", "at", "timezone", "start", "end", "jitter", "calendar", "dst")
 
-SUPPORTED_OVERLAPS: tuple[Overlap, ...] = ("allow",)
 START_DEADLINE = (1, 30 * 86_400)
 DESCRIPTION_CHARS = 1024
 TAGS, TAG_NAME_CHARS, TAG_VALUE_CHARS = 50, 128, 256
@@ -94,16 +94,21 @@ def parse_job(
     anchor: datetime,
     check_target: CheckTarget,
     check_payload: CheckPayload = _any_payload,
+    holidays: Holidays | None = None,
 ) -> JobSpec:
     """What a job document says, or Invalid with every fault in it.
 
     doc: as `jsontext.parse` returns it. now: what would never fire after it is refused.
-    anchor: of a rate without `start`.
+    anchor: of a rate without `start`. holidays: resolves those of a country to dates.
     """
     if not isinstance(doc, dict):
         raise Invalid.one("", "wrong_type", "a job is not an object", "an object")
+
+    def read_schedule(value: object) -> Schedule:
+        return parse_schedule(value, now=now, anchor=anchor, holidays=holidays)
+
     reader = _Reader(doc)
-    spec = reader.read(now, anchor, check_target, check_payload)
+    spec = reader.read(read_schedule, check_target, check_payload)
     if spec is None:
         raise Invalid(reader.faults)
     return spec
@@ -120,12 +125,11 @@ class _Reader:
 
     def read(
         self,
-        now: datetime,
-        anchor: datetime,
+        read_schedule: Callable[[object], Schedule],
         check_target: CheckTarget,
         check_payload: CheckPayload,
     ) -> JobSpec | None:
-        schedule = self._schedule(now, anchor)
+        schedule = self._schedule(read_schedule)
         misfire = self._parsed("misfire", parse_misfire, Misfire())
         payload = self._payload()
         target = self._target(check_target, check_payload, payload)
@@ -151,11 +155,11 @@ class _Reader:
 
     # --- fields
 
-    def _schedule(self, now: datetime, anchor: datetime) -> Schedule | None:
+    def _schedule(self, read: Callable[[object], Schedule]) -> Schedule | None:
         if self._missing("schedule", "an object, or a string such as rate(5 minutes)"):
             return None
         try:
-            return parse_schedule(self.doc["schedule"], now=now, anchor=anchor)
+            return read(self.doc["schedule"])
         except Invalid as e:
             self.faults += [fault.under("/schedule") for fault in e.faults]
             return None
@@ -194,11 +198,9 @@ class _Reader:
 
     def _overlap(self) -> Overlap:
         value = self.doc.get("overlap", "allow")
-        accepted = ", ".join(SUPPORTED_OVERLAPS)
         if value not in OVERLAPS:
-            self._fault("/overlap", "unknown_value", f"{_shown(value)} is no policy", accepted)
-        elif value not in SUPPORTED_OVERLAPS:
-            self._fault("/overlap", "not_supported", f"{value} is not available", accepted)
+            detail = f"{_shown(value)} is no policy"
+            self._fault("/overlap", "unknown_value", detail, ", ".join(OVERLAPS))
         return cast(Overlap, value)
 
     def _group(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 
 from cronce.control import Control
-from cronce.handlers import problems, routes_jobs, routes_meta, routes_runs
+from cronce.handlers import problems, routes_jobs, routes_meta, routes_runs, routes_schedules
 from cronce.handlers.operations import Answered, Operation, Parts
 from cronce.handlers.request import Request, check_job_id
 from cronce.jsontext import compact
@@ -20,6 +20,7 @@ from cronce.ports import Observer
 OPERATIONS: tuple[Operation, ...] = (
     *routes_jobs.OPERATIONS,
     *routes_runs.OPERATIONS,
+    *routes_schedules.OPERATIONS,
     *routes_meta.OPERATIONS,
 )
 JSON = "application/json"

@@ -14,14 +14,15 @@ from cronce import limits
 from cronce.domain.definition import (
     DESCRIPTION_CHARS,
     GROUP,
-    SUPPORTED_OVERLAPS,
     TAG_VALUE_CHARS,
     TAGS,
 )
 from cronce.domain.durations import ACCEPTED as DURATION_FORM
 from cronce.domain.identity import JOB_ID
 from cronce.domain.job import JobStatus
+from cronce.domain.overlap import Overlap
 from cronce.domain.plan import MisfirePolicy
+from cronce.domain.preview import MAX_COUNT
 from cronce.domain.run import Outcome, RunStatus
 
 Instant = Annotated[
@@ -114,7 +115,7 @@ class Job(_Shape):
     start_deadline: Duration | None = Field(
         None, description="A run that could not start within this is skipped."
     )
-    overlap: Literal[*SUPPORTED_OVERLAPS] | None = None  # type: ignore[valid-type]
+    overlap: Overlap | None = None
     history: Duration | None = Field(
         None, description="How long runs stay after they ended; 15 to 400 days."
     )
@@ -136,7 +137,7 @@ class JobPatch(_Shape):
     timeout: Duration | None = None
     misfire: MisfirePolicy | Misfire | None = None
     start_deadline: Duration | None = None
-    overlap: Literal[*SUPPORTED_OVERLAPS] | None = None  # type: ignore[valid-type]
+    overlap: Overlap | None = None
     history: Duration | None = None
     description: str | None = None
     tags: dict[str, str | None] | None = None
@@ -154,9 +155,13 @@ class Pause(_Shape):
 
 
 class Preview(_Shape):
+    """after: the instant to look from; now by default."""
+
     schedule: str | Schedule
-    after: str | None = None
-    count: int | None = None
+    after: Instant | None = None
+    count: int | None = Field(None, ge=1, le=MAX_COUNT)
+    timeout: Duration | None = Field(None, description="Of the job, for the warnings.")
+    overlap: Overlap | None = Field(None, description="Of the job, for the warnings.")
 
 
 # --- answers
@@ -209,6 +214,26 @@ class Jobs(_Shape):
 
     jobs: list[JobShort]
     cursor: str | None
+
+
+class Occurrence(_Shape):
+    """due: plus jitter; another job has another jitter. local: on the wall clock of the zone.
+    note: why it is not where the expression alone would put it."""
+
+    scheduled_for: Instant
+    due: Instant
+    local: str
+    note: str | None
+
+
+class Occurrences(_Shape):
+    """What lies ahead of a schedule. warnings: what is allowed and probably not meant."""
+
+    schedule: Schedule
+    description: str
+    occurrences: list[Instant]
+    details: list[Occurrence]
+    warnings: list[str]
 
 
 class Attempt(_Shape):

@@ -173,3 +173,16 @@ def _job_id() -> dict[str, Any]:
 
 def _run_id() -> dict[str, Any]:
     return {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def main() -> None:
+    """Prints the document, as it is kept in docs/openapi.json."""
+    import json
+
+    from cronce.handlers.api import OPERATIONS
+
+    print(json.dumps(openapi(OPERATIONS), indent=2, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from cronce.control import Control
 from cronce.domain.allowed import parse_allowed
 from cronce.domain.definition import CheckPayload, CheckTarget, JobSpec, parse_job
 from cronce.handlers.request import Request
+from cronce.holidays_source import INLINE_YEARS, holidays_from
 from cronce.targets.registry import payload_faults, target_faults
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
@@ -43,6 +44,7 @@ class Parts:
             anchor=anchor,
             check_target=self.check_target,
             check_payload=self.check_payload,
+            holidays=holidays_from(now.year, INLINE_YEARS),
         )
 
 

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from moto import mock_aws
 
-from cronce.adapters.aws_errors import CLIENT_CONFIG
-from cronce.adapters.dynamodb import DynamoStore
-from cronce.adapters.layout import INDEXES, PK, SK
 from cronce.control import Control
-from cronce.handlers.api import build_app
+from cronce.handlers.api import OPERATIONS, build_app
+from cronce.handlers.models import Problem
+from cronce.handlers.openapi import ALWAYS
 from cronce.handlers.operations import Parts
 from cronce.ports import Outgoing, Ports, Store
 from cronce.settings import Settings
 from cronce.testing.clock import SettableClock
 from cronce.testing.invoke import Context
-from cronce.testing.memory import MemoryStore
 from cronce.testing.observer import RecordingObserver
 from cronce.testing.random import SeededRandom
 from cronce.testing.threads import InlineThreads
+from support.stores import Engine, Rows, memory_engine, moto_client, table_engine
 
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 EVENTS = Path(__file__).parents[3] / "events" / "api"
@@ -76,6 +75,7 @@ class Api:
 
     store: Store
     clock: SettableClock
+    rows: Rows
     outbox: Outbox = field(default_factory=Outbox)
     observer: RecordingObserver = field(default_factory=RecordingObserver)
 
@@ -109,7 +109,9 @@ class Api:
     ) -> Answer:
         """body: a document, or text that is sent as it is."""
         event = proxy_event(method, path, body, headers or {}, query or {}, caller)
-        return self.send(event)
+        answer = self.send(event)
+        check_against_openapi(method, path, answer)
+        return answer
 
     def send(self, event: dict[str, Any]) -> Answer:
         raw = self.handler(event, Context())
@@ -124,6 +126,28 @@ class Api:
         answer = self.call("PUT", f"/jobs/{job_id}", {**JOB, **fields})
         assert answer.status in (200, 201), answer.body
         return answer
+
+
+def check_against_openapi(method: str, path: str, answer: Answer) -> None:
+    """Every answer that a test gets is one that is documented, and of the shape that is."""
+    if answer.status >= 400:
+        Problem.model_validate_json(answer.body, strict=True)
+    operation = next((o for o in OPERATIONS if o.method == method and matches(o.path, path)), None)
+    if operation is None:
+        assert answer.status in (404, 405)
+        return
+    assert answer.status in {*operation.answers, *operation.problems, *ALWAYS}
+    model = operation.answers.get(answer.status)
+    if model is not None:
+        model.model_validate_json(answer.body, strict=True)
+
+
+def matches(template: str, path: str) -> bool:
+    pattern = "".join(
+        "[^/]+" if part.startswith("{") else re.escape(part)
+        for part in re.split(r"(\{\w+\})", template)
+    )
+    return re.fullmatch(pattern, path) is not None
 
 
 def proxy_event(
@@ -150,56 +174,25 @@ def proxy_event(
     return event
 
 
-def create_table(client: Any) -> str:
-    keys = {PK: "S", SK: "S"}
-    for index in INDEXES:
-        keys |= {index.partition: index.kinds[0], index.sort: index.kinds[1]}
-    client.create_table(
-        TableName="cronce",
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=_schema(PK, SK),
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()
-        ],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": index.name,
-                "KeySchema": _schema(index.partition, index.sort),
-                "Projection": (
-                    {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.include)}
-                    if index.include
-                    else {"ProjectionType": "KEYS_ONLY"}
-                ),
-            }
-            for index in INDEXES
-        ],
-    )
-    return "cronce"
-
-
-def _schema(partition: str, sort: str) -> list[dict[str, str]]:
-    return [
-        {"AttributeName": partition, "KeyType": "HASH"},
-        {"AttributeName": sort, "KeyType": "RANGE"},
-    ]
+@pytest.fixture(scope="session")
+def moto() -> Iterator[Any]:
+    with mock_aws():
+        yield moto_client()
 
 
 @pytest.fixture
-def over_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="eu-central-1", config=CLIENT_CONFIG)
-        clock = SettableClock(NOW)
-        table = create_table(client)
-        yield Api(DynamoStore(client, table, clock=clock, random=SeededRandom(2)), clock)
+def over_dynamo(moto: Any) -> Api:
+    return api_over(table_engine("moto", moto))
 
 
 @pytest.fixture
 def over_memory() -> Api:
-    clock = SettableClock(NOW)
-    return Api(MemoryStore(clock), clock)
+    return api_over(memory_engine())
+
+
+def api_over(engine: Engine) -> Api:
+    engine.clock.set(NOW)
+    return Api(engine.store, engine.clock, engine.rows)
 
 
 @pytest.fixture(params=["memory", "dynamo"])

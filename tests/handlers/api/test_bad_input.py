@@ -232,12 +232,13 @@ def test_a_body_over_the_limit(over_memory: Api, size: int) -> None:
     problem(send_raw(over_memory, b"\xe2\x82\xac" * 300_000, True), 413, "too-large")
 
 
-def test_a_calendar_that_does_not_fit_the_row(over_memory: Api) -> None:
-    dates = [f"2027-{m:02d}-{d:02d}" for m in range(1, 13) for d in range(1, 29)]
-    schedule = {"cron": "0 9 * * *", "timezone": "UTC", "calendar": {"exclude": dates}}
+def test_a_schedule_that_does_not_fit_the_row(over_memory: Api) -> None:
+    dates = [f"2027-{1 + n // 28:02d}-{1 + n % 28:02d}" for n in range(40)]
+    cron = f"{','.join(map(str, range(59)))} 1,3,5,7,9,11,13,15 * * *"
+    schedule = {"cron": cron, "timezone": "UTC", "calendar": {"exclude": {"dates": dates}}}
     answer = over_memory.call("PUT", "/jobs/a", {**JOB, "schedule": schedule})
     problem(answer, 422, "invalid")
-    assert all(pointer.startswith("/schedule") for pointer, _ in answer.faults)
+    assert answer.faults == [("/schedule", "too_large")]
 
 
 BAD_IDS = [
@@ -297,6 +298,9 @@ def test_ids_that_are(over_memory: Api, job_id: str) -> None:
         ("/jobs/a/runs", {"limit": "\u0665"}, "query:limit"),
         ("/jobs/a/runs", {"cursor": "nonsense"}, "query:cursor"),
         ("/jobs/a/runs", {"page": "1"}, "query:page"),
+        ("/jobs/a/upcoming", {"count": "0"}, "query:count"),
+        ("/jobs/a/upcoming", {"count": "1001"}, "query:count"),
+        ("/jobs/a/upcoming", {"after": "now"}, "query:after"),
         ("/jobs/a", {"verbose": "1"}, "query:verbose"),
         ("/jobs", {"group": "a b"}, "query:group"),
         ("/jobs", {"status": "running"}, "query:status"),
@@ -360,6 +364,33 @@ def test_small_bodies_that_are_not_valid(
     answer = over_memory.call("POST", path, body)
     problem(answer, 422, "invalid")
     assert answer.faults == [fault]
+
+
+@pytest.mark.parametrize(
+    ("body", "faults"),
+    [
+        ({}, [("/schedule", "missing_field")]),
+        ({"schedule": {"cron": "nope"}}, [("/schedule/cron", "field_count")]),
+        ({"schedule": {"at": "2020-01-01T00:00:00Z"}}, [("/schedule/at", "in_past")]),
+        (
+            {"schedule": "@daily", "after": 5, "count": 0, "timeout": "x", "overlap": 1, "x": 1},
+            [
+                ("/x", "unknown_field"),
+                ("/after", "bad_time"),
+                ("/timeout", "bad_duration"),
+                ("/count", "out_of_range"),
+                ("/overlap", "unknown_value"),
+            ],
+        ),
+        ([], [("", "wrong_type")]),
+    ],
+)
+def test_previews_that_are_not_valid(
+    over_memory: Api, body: Any, faults: list[tuple[str, str]]
+) -> None:
+    answer = over_memory.call("POST", "/schedules/preview", body)
+    problem(answer, 422, "invalid")
+    assert answer.faults == faults
 
 
 def test_two_names_for_one_run(over_memory: Api) -> None:
