@@ -124,7 +124,7 @@ def test_every_attribute_goes_through_a_placeholder(table: Engine, write: Write)
 
 WORDS = {"SET", "REMOVE", "AND", "OR", "NOT", "BETWEEN", "IN"}
 FUNCTIONS = {
-    *("attribute_exists", "attribute_not_exists", "begins_with"),
+    *("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with"),
     *("if_not_exists", "list_append", "size"),
 }
 

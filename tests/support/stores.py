@@ -15,6 +15,9 @@ from cronce.testing.clock import SettableClock
 from cronce.testing.memory import MemoryStore
 from support.table import create_table
 
+# Of the index, small enough that tests reach the next one.
+PAGE = 4
+
 NOW = datetime(2026, 11, 30, 10, 0, 0, 250_000, tzinfo=UTC)
 
 
@@ -66,7 +69,7 @@ class TableRows:
 
 def memory_engine() -> Engine:
     clock = SettableClock(NOW)
-    store = MemoryStore(clock, page=4)
+    store = MemoryStore(clock, page=PAGE)
     return Engine("memory", store, store.rows, clock)
 
 
@@ -75,6 +78,7 @@ def table_engine(name: str, client: Any) -> Engine:
     table = create_table(client, f"cronce-{uuid4().hex[:12]}")
     clock = SettableClock(NOW)
     store = DynamoStore(client, table, clock=clock)
+    store.page = PAGE
     return Engine(name, store, TableRows(client, table), clock, client, table)
 
 

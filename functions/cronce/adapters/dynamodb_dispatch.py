@@ -32,6 +32,7 @@ GROWN: Final = "(attribute_not_exists(#shards) OR #shards >= :shards)"
 
 class DispatchRows:
     table: Table
+    page: int = PAGE
 
     def acquire_lease(
         self, slice_: int, owner: str, *, now: datetime, expires_at: datetime, shards: int
@@ -70,7 +71,7 @@ class DispatchRows:
             "#shard = :shard AND #next_run <= :until",
             {"shard": shard, "until": to_wire(until)},
             index=NEXT_RUN,
-            limit=PAGE,
+            limit=self.page,
         )
         for page in pages:
             yield from page

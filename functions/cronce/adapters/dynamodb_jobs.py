@@ -44,7 +44,7 @@ AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
 AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_run = :t"
 
 # Whatever it has for a version, unless that is a newer one.
-STILL_BROKEN: Final = "NOT #v > :v AND #next_run = :t"
+STILL_BROKEN: Final = "NOT (attribute_type(#v, :n) AND #v > :v) AND #next_run = :t"
 
 
 class JobRows:
@@ -155,7 +155,9 @@ class JobRows:
         if row.sk != JOB_SK:
             del changes["status"]
         answer = self.table.update(
-            Update(row.pk, row.sk, changes, STILL_BROKEN, {"v": VERSION, "t": row.next_run})
+            Update(
+                row.pk, row.sk, changes, STILL_BROKEN, {"v": VERSION, "n": "N", "t": row.next_run}
+            )
         )
         if not isinstance(answer, Refusal):
             return True

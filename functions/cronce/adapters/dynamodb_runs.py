@@ -92,6 +92,8 @@ class RunRows:
         first = RUN_PREFIX + (to_wire(earliest) if earliest else "")
         last = RUN_PREFIX + (to_wire(latest) if latest else "") + LAST
         after = read_cursor(cursor, job_id, first, last) if cursor else None
+        if first > last:
+            return Page((), None)
         pages = self.table.pages(
             "#pk = :pk AND #sk BETWEEN :first AND :last",
             {"pk": job_pk(job_id), "first": first, "last": last},
