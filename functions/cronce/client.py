@@ -119,9 +119,11 @@ class Client:
             "PUT", _job(job_id), body=document, headers=conditions, repeatable=repeatable
         )
 
-    def create_job(self, document: Body) -> Document:
-        """The API chooses the id. Not repeated when the answer is lost."""
-        return self._call("POST", "/jobs", body=document, repeatable=False)
+    def create_job(self, document: Body, *, key: str | None = None) -> Document:
+        """The API chooses the id. The same key again finds the first job; without one it is
+        random."""
+        headers = {"Idempotency-Key": key or secrets.token_hex(12)}
+        return self._call("POST", "/jobs", body=document, headers=headers)
 
     def get_job(self, job_id: str) -> Document:
         return self._call("GET", _job(job_id))
@@ -154,9 +156,11 @@ class Client:
     def resume(self, job_id: str) -> Document:
         return self._call("POST", f"{_job(job_id)}/resume")
 
-    def upcoming(self, job_id: str, *, count: int | None = None) -> Document:
-        """The next occurrences, before jitter."""
-        return self._call("GET", f"{_job(job_id)}/upcoming", query={"count": count})
+    def upcoming(
+        self, job_id: str, *, count: int | None = None, after: str | None = None
+    ) -> Document:
+        """``occurrences``, and in ``details`` their due and local times. after: an instant."""
+        return self._call("GET", f"{_job(job_id)}/upcoming", query={"count": count, "after": after})
 
     # --- runs
 
@@ -173,10 +177,16 @@ class Client:
         return self._call("GET", _run(job_id, run_id))
 
     def attention(
-        self, *, status: str | None = None, since: str | None = None, limit: int | None = None
+        self,
+        *,
+        status: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
     ) -> Iterator[Document]:
-        """Runs of all jobs that ended failed, skipped or missed. since: an instant."""
-        return self._pages("/runs", "runs", {"status": status, "from": since}, limit)
+        """Runs of all jobs that ended failed, skipped or missed. since, until: instants."""
+        query = {"status": status, "from": since, "to": until}
+        return self._pages("/runs", "runs", query, limit)
 
     def redrive(self, job_id: str, run_id: str) -> Document:
         """New attempts for a failed run."""

@@ -139,10 +139,16 @@ def test_a_run_now_is_the_same_run_when_repeated(client: Client, api: ScriptedAp
     assert first == second
 
 
+def test_a_job_without_an_id_is_created_once(client: Client, api: ScriptedApi) -> None:
+    api.answer(0, HANG_UP).answer(201, JOB)
+    assert client.create_job({}) == JOB
+    first, second = (request.headers["idempotency-key"] for request in api.requests)
+    assert first == second
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda c: c.create_job({}),
         lambda c: c.redrive("a", "r"),
         lambda c: c.put_job("a", {}, if_match=1),
         lambda c: c.put_job("a", {}, if_none_match=True),

@@ -116,13 +116,25 @@ def test_run_prints_the_run_id(api: ScriptedApi, capsys: pytest.CaptureFixture[s
 def test_exit_codes(
     api: ScriptedApi, capsys: pytest.CaptureFixture[str], status: int, code: int
 ) -> None:
-    fault = {"pointer": "/schedule", "code": "c", "detail": "is wrong", "accepted": "a cron"}
-    api.answer(status, {"title": "No", "detail": "because", "errors": [fault]})
+    api.answer(status, {"title": "No", "detail": "because"})
     assert run(["jobs", "show", "a"]) == code
     said = capsys.readouterr()
     assert said.out == ""
-    assert "cronce: No: because" in said.err
-    assert "  /schedule: is wrong (accepted: a cron)" in said.err
+    assert said.err == "cronce: No: because\n"
+
+
+def test_every_fault_is_shown_once(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:
+    faults = [
+        {"pointer": "/schedule", "code": "c", "detail": "is wrong", "accepted": "a cron"},
+        {"pointer": "", "code": "c", "detail": "is bad", "accepted": None},
+    ]
+    api.answer(422, {"title": "No", "detail": "is wrong, and 1 more", "errors": faults})
+    assert run(["jobs", "show", "a"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "cronce: No",
+        "  /schedule: is wrong (accepted: a cron)",
+        "  /: is bad",
+    ]
 
 
 def test_tail_shows_each_change_once(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,7 @@ def test_help_and_preview_load_neither_boto3_nor_rich(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom cronce.cli.main import run\n"
         "code = run(['preview', '*/15 * * * *', '--count', '1', '--json'])\n"
-        "loaded = {'boto3', 'botocore', 'rich', 'pydantic', 'aws_cdk'} & set(sys.modules)\n"
+        "loaded = {'boto3', 'botocore', 'rich', 'aws_cdk'} & set(sys.modules)\n"
         "sys.exit(f'{code} {loaded}' if code or loaded else 0)"
     )
     done = subprocess.run(
@@ -82,7 +82,7 @@ def test_preview(cronce: Cronce) -> None:
         *("--after", "2026-03-28T23:00:00Z", "--count", "2", "--json"),
     )
     assert done.code == 0, done.err
-    assert done.json() == {"occurrences": ["2026-03-28T23:15:00Z", "2026-03-28T23:30:00Z"]}
+    assert done.json()["occurrences"] == ["2026-03-28T23:15:00Z", "2026-03-28T23:30:00Z"]
     refused(cronce("preview", "61 * * * *"), 2, "minute")
 
 

@@ -41,7 +41,8 @@ def complain(message: str) -> None:
 def of_answer(status: int, title: str, detail: str, errors: Sequence[Mapping[str, Any]]) -> int:
     """Says what the API refused, fault by fault; the exit code."""
     heading = title or f"the API answered {status}"
-    complain(f"{heading}: {detail}" if detail and detail != heading else heading)
+    repeated = not detail or detail == heading or bool(errors)  # the faults say it all
+    complain(heading if repeated else f"{heading}: {detail}")
     for fault in errors:
         where = fault.get("pointer") or "/"
         accepted = f" (accepted: {fault['accepted']})" if fault.get("accepted") else ""

@@ -69,18 +69,22 @@ def preview(
 def upcoming(
     context: typer.Context,
     job_id: JobId,
-    count: Annotated[int, typer.Option(min=1, help="How many occurrences.")] = 10,
+    count: Annotated[int, typer.Option(help="How many occurrences.")] = 10,
+    after: Annotated[str | None, typer.Option(help="An instant; now without.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The next occurrences of a job, before jitter."""
-    from cronce.cli.output import print_json
+    """The next occurrences of a job."""
+    from cronce.cli.output import plain, print_json, print_table
 
-    found = connect(context.obj).upcoming(job_id, count=count)
+    found = connect(context.obj).upcoming(job_id, count=count, after=after)
     if as_json:
         print_json(found)
-    else:
-        for occurrence in found["occurrences"]:
-            print(occurrence)
+        return
+    names = ["scheduled_for", "due", "local", "note"]
+    rows = [[each.get(name) for name in names] for each in found["details"]]
+    print_table([name.replace("_", " ") for name in names], rows)
+    for warning in found["warnings"]:
+        print(f"warning: {plain(warning)}")
 
 
 @app.command()

@@ -30,17 +30,18 @@ def list_(
         str | None, typer.Option(help="Without a job: failed, skipped or missed.")
     ] = None,
     since: Annotated[str | None, typer.Option("--from", help="Without a job: since when.")] = None,
+    until: Annotated[str | None, typer.Option("--to", help="Without a job: until when.")] = None,
     limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
     """Runs of a job, latest first; without a job, those that ended badly."""
     client = _client(choice)
     if job_id is None:
-        runs = list(client.attention(status=status, since=since, limit=limit))
+        runs = list(client.attention(status=status, since=since, until=until, limit=limit))
         columns, rows = ["job", *COLUMNS], [[run["job_id"], *_row(run)] for run in runs]
     else:
-        if status or since:
-            raise typer.BadParameter("--status and --from go without a job")
+        if status or since or until:
+            raise typer.BadParameter("--status, --from and --to go without a job")
         runs = list(client.list_runs(job_id, limit=limit))
         columns, rows = COLUMNS, [_row(run) for run in runs]
     if as_json:

@@ -47,9 +47,8 @@ def demo_jobs(origin: str, first: int, seconds: int) -> list[DemoJob]:
     )
     jobs.append(_once(VICTIM, f"{origin}/held", first + VICTIM_AFTER, expect={"reclaimed": True}))
     tomorrow = _utc(first + 86_400)
-    jobs.append(
-        DemoJob(TRIGGERED, _document(f"{origin}/ok", {"at": tomorrow}), {"kind": "triggered"})
-    )
+    by_hand = {"kind": "triggered", "jitter": 1}  # due when asked for, named by the whole second
+    jobs.append(DemoJob(TRIGGERED, _document(f"{origin}/ok", {"at": tomorrow}), by_hand))
     return jobs
 
 
