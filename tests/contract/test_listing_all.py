@@ -43,7 +43,7 @@ def jobs(engine: Engine, limit: int, **asked: Any) -> list[str]:
 
 
 def runs(engine: Engine, limit: int, **asked: Any) -> list[str]:
-    given = {"earliest": NOW - 400 * DAY, "latest": NOW + DAY, **asked}
+    given = {"earliest": NOW - 140 * DAY, "latest": NOW + DAY, **asked}
     return [run.key.trigger for run in walk(engine.store.list_attention, limit, **given)]
 
 
@@ -99,7 +99,7 @@ def test_what_is_gone_or_broken_is_passed_over(engine: Engine) -> None:
     engine.rows.put({**row, "generation": "many"})
     assert jobs(engine, 1, group="g") == ["a", "c"]
     engine.rows.put({**row, "v": 99})
-    assert jobs(engine, 1) == sorted(jobs(engine, 1)) or len(jobs(engine, 1)) == 2
+    assert sorted(jobs(engine, 1)) == ["a", "c"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])

@@ -94,7 +94,12 @@ class ListRows:
         after, day = read_attention_cursor(cursor, last) if cursor else (None, last[:10])
         found: list[tuple[Item, Run]] = []
         for _ in range(MOST_DAYS):
-            if day < first[:10] or (after is not None and str(after["finished_at"]) < first):
+            # DynamoDB refuses a range whose ends are the wrong way round.
+            if (
+                first > last
+                or day < first[:10]
+                or (after is not None and str(after["finished_at"]) < first)
+            ):
                 return Page(tuple(run for _, run in found), None)
             pages = self.table.index_pages(
                 ATTENTION,
