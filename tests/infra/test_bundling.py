@@ -1,5 +1,6 @@
 """The code of the functions: what is in it, for which platform, and that it is made once."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -140,3 +141,9 @@ def test_a_failed_build_leaves_nothing_behind(
     with pytest.raises(bundling.BundlingError, match="cannot be installed"):
         bundling.build("core", here)
     assert set(tmp_path.iterdir()) == {pins}
+
+
+def test_the_examples_in_its_docstrings_are_true(bundling: Any) -> None:
+    done = doctest.testmod(bundling)
+    assert done.attempted
+    assert not done.failed

@@ -48,7 +48,7 @@ def test_the_api_manages_jobs_and_dispatches(default: Template) -> None:
             "UpdateItem",
         ),
         f"{TABLE}/index/next_run": dynamodb("Query"),
-        f"{TABLE}/index/by_group": dynamodb("Query"),
+        f"{TABLE}/index/by_group": dynamodb("Query", "Scan"),
         f"{TABLE}/index/attention": dynamodb("Query"),
         QUEUE: SEND,
         "CronceApiFunctionLogs47FD3F7A.Arn": LOG,
