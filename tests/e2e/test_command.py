@@ -116,3 +116,67 @@ def test_the_emulator_of_a_folder_is_found_without_a_word(
     assert (status["endpoint"], status["stack"]) == (deployment.endpoint, deployment.stack)
     exports = cronce("env", env=here).stdout
     assert f"export AWS_ENDPOINT_URL={deployment.endpoint}" in exports
+
+
+def test_steering_a_job(cronce: Cronce, hooks: Hooks, job_id: str) -> None:
+    group = job_id.replace(".", "-")
+    put = cronce("jobs", "put", job_id, "-", stdin=document(hooks, group=group))
+    assert put.returncode == 0, put.stderr
+    paused = cronce("jobs", "pause", job_id, "--note", "audit", "--json")
+    assert paused.returncode == 0, paused.stderr
+    assert json.loads(paused.stdout)["status"]["state"] == "paused"
+    listed = json.loads(cronce("jobs", "list", "--group", group, "--json").stdout)["jobs"]
+    assert [(job["id"], job["status"]["reason"]) for job in listed] == [(job_id, "audit")]
+    assert job_id in cronce("jobs", "list", "--status", "paused").stdout
+    assert cronce("jobs", "list", "--status", "nonsense").returncode == 2
+    resumed = json.loads(cronce("jobs", "resume", job_id, "--json").stdout)
+    assert resumed["status"]["state"] == "active"
+    coming = json.loads(cronce("upcoming", job_id, "--count", "2", "--json").stdout)
+    assert resumed["status"]["next_occurrence"] == coming["occurrences"][0]
+    assert len(cronce("upcoming", job_id, "--count", "2").stdout.splitlines()) == 3
+
+
+def test_a_failed_run_is_listed_and_redriven(cronce: Cronce, hooks: Hooks, job_id: str) -> None:
+    failing = {"http": {"url": f"{hooks.url}/fail-until/2"}}
+    once = {"max_attempts": 1}
+    body = json.dumps({"schedule": "@yearly", "target": failing, "retry": once})
+    assert cronce("jobs", "put", job_id, "-", stdin=body).returncode == 0
+    run_id = json.loads(cronce("jobs", "run", job_id, "--json").stdout)["run_id"]
+
+    def is_listed() -> bool:
+        listed = cronce("runs", "list", "--status", "failed", "--limit", "100", "--json")
+        runs = json.loads(listed.stdout)["runs"]
+        return (job_id, run_id) in [(run["job_id"], run["run_id"]) for run in runs]
+
+    eventually(is_listed)
+    redriven = cronce("runs", "redrive", job_id, run_id, "--json")
+    assert redriven.returncode == 0, redriven.stderr
+
+    def shown() -> Any:
+        run = json.loads(cronce("runs", "show", job_id, run_id, "--json").stdout)
+        return run if run["status"] == "succeeded" else None
+
+    assert eventually(shown)["attempt"] == 2
+    assert cronce("runs", "redrive", job_id, run_id).returncode == 4
+    assert cronce("runs", "cancel", job_id, run_id).returncode == 4
+
+
+def test_edit_keeps_numbers_as_written(
+    cronce: Cronce, deployment: Emulator, hooks: Hooks, job_id: str, tmp_path: Path
+) -> None:
+    body = document(hooks).removesuffix("}") + ', "payload": {"z": 1.50, "a": 1e3}}'
+    assert cronce("jobs", "put", job_id, "-", stdin=body).returncode == 0
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\np = pathlib.Path(sys.argv[1])\n"
+        "p.write_text(p.read_text().replace('@yearly', '@monthly'))\n"
+    )
+    env = deployment.exports() | {"EDITOR": f"{sys.executable} {editor}"}
+    edited = cronce("jobs", "edit", job_id, "--json", env=env)
+    assert edited.returncode == 0, edited.stderr
+    assert json.loads(edited.stdout)["status"]["version"] == 2
+    assert json.loads(edited.stdout)["schedule"] == "@monthly"
+    run_id = json.loads(cronce("jobs", "run", job_id, "--json").stdout)["run_id"]
+    (hit,) = eventually(lambda: hooks.of(job_id))
+    assert hit.run == run_id
+    assert hit.body == b'{"z":1.50,"a":1e3}'
