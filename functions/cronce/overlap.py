@@ -1,8 +1,9 @@
-"""The overlap lock at work: before a claim it is taken, after a run's end it is handed on.
+"""The overlap lock at work: before a claim it is taken, after a run's end who waits is woken.
 
 Jobs that allow overlap never come here. Whoever joins the waiting looks once more at the holder
 after the join is written, and whoever ends a run looks at the lock after the end is written: one of
-the two always sees the other, so nobody waits for a run that has ended.
+the two always sees the other, so nobody waits for a run that has ended. A message that wakes does
+nothing but that: the run takes the lock by itself, so it may come twice, or be sent again.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from cronce.domain.overlap import (
     Replace,
     Wait,
     decide,
-    hand_over,
     lock_of,
+    vacated,
+    without,
 )
 from cronce.domain.record import Sent
+from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
 from cronce.ports import Outgoing, Ports
 
@@ -31,46 +34,65 @@ def enter(ports: Ports, message: Message, stored: StoredJob) -> Enter | Wait | R
     """The lock for a run that is due. Enter: it may be claimed. Wait: it is in line and its message
     is not needed. Refuse: to be skipped. None: too much contention; try the message again later."""
     me = Sent(message.key, message.generation, message.due)
-    uid = message.key.uid
     found = stored.lock
     for _ in range(TRIES):
-        lock = lock_of(uid, found)
-        decision = decide(stored.definition.overlap, lock, me, holder_ended=_ended(ports, lock, me))
+        lock = lock_of(me.key.uid, found)
+        ended = lock.holder not in (None, me.key) and _has_ended(ports, lock)
+        now = ports.clock.now()
+        decision = decide(stored.definition.overlap, lock, me, holder_ended=ended, now=now)
         if isinstance(decision, Refuse):
+            _wake(ports, decision.wake)
             return decision
+        if not isinstance(decision, Enter) and _is_over(ports.store.read_run(me.key)):
+            # An old copy of a message; the claim will tell, and nobody is to give way to it.
+            return Enter(None)
         if isinstance(decision, Replace):
             _cancel(ports, decision.holder, me.key, stored)
         elif decision.lock is None:
-            return decision
-        elif ports.store.write_lock(message.key.job_id, found, decision.lock):
             if isinstance(decision, Wait):
-                _after_joining(ports, decision, decision.lock, me)
+                _wake(ports, decision.wake)
             return decision
-        found = ports.store.read_lock(message.key.job_id)
+        elif ports.store.write_lock(me.key.job_id, found, decision.lock):
+            if isinstance(decision, Wait):
+                _after_joining(ports, decision, decision.lock)
+            return decision
+        found = ports.store.read_lock(me.key.job_id)
     return None
 
 
 def leave(ports: Ports, ended: RunKey) -> None:
-    """After the end of a run is written: the oldest waiting one is named and its message sent. A
-    crash in between is healed by the next copy of either message, or by reconciling."""
+    """After the end of a run is written: who comes next is woken, if the lock is free. A crash in
+    between is healed by the next copy of either message, or by reconciling."""
     for _ in range(TRIES):
         found = ports.store.read_lock(ended.job_id)
         if found is None or found.uid != ended.uid:
             return
-        handed = hand_over(found, ended)
-        if handed is None:
-            return
-        lock, first = handed
-        if ports.store.write_lock(ended.job_id, found, lock):
-            _send(ports, first)
+        shorter = without(found, ended)
+        if shorter is None or ports.store.write_lock(ended.job_id, found, shorter):
+            lock = shorter or found
+            if lock.waiting and (lock.holder in (None, ended) or _has_ended(ports, lock)):
+                _wake(ports, lock.waiting[0])
             return
 
 
-def _ended(ports: Ports, lock: Lock, me: Sent) -> bool:
+def vacate(ports: Ports, ended: RunKey) -> None:
+    """Before an ended run is given new attempts, so that nobody who saw it ended enters with it."""
+    for _ in range(TRIES):
+        found = ports.store.read_lock(ended.job_id)
+        free = vacated(found, ended) if found is not None else None
+        if free is None or ports.store.write_lock(ended.job_id, found, free):
+            return
+
+
+def _has_ended(ports: Ports, lock: Lock) -> bool:
     """Whether the run that the lock names has ended. No row yet is a run still to be claimed."""
-    if lock.holder is None or lock.holder == me.key:
-        return False
+    if lock.holder is None:
+        return True
     run = ports.store.read_run(lock.holder)
+    return not lock.may_be_claimed(ports.clock.now()) if run is None else run.ended
+
+
+def _is_over(run: Run | None) -> bool:
     return run is not None and run.ended
 
 
@@ -81,14 +103,16 @@ def _cancel(ports: Ports, holder: RunKey, by: RunKey, stored: StoredJob) -> None
     ports.observer.event("replaced", job=holder.job_id, run=holder.run_id, by=by.run_id)
 
 
-def _after_joining(ports: Ports, decision: Wait, lock: Lock, me: Sent) -> None:
-    if decision.handed is not None:
-        _send(ports, decision.handed)
-    elif lock.holder is not None and _ended(ports, lock, me):
-        leave(ports, lock.holder)
+def _after_joining(ports: Ports, decision: Wait, lock: Lock) -> None:
+    if decision.wake is not None:
+        _wake(ports, decision.wake)
+    elif _has_ended(ports, lock):
+        _wake(ports, lock.waiting[0])
 
 
-def _send(ports: Ports, first: Sent) -> None:
+def _wake(ports: Ports, first: Sent | None) -> None:
+    if first is None:
+        return
     now = ports.clock.now()
     ports.queue.send([Outgoing(Message(first.key, first.generation, first.due, now), 0)])
-    ports.observer.event("handed_over", job=first.key.job_id, run=first.key.run_id)
+    ports.observer.event("woken", job=first.key.job_id, run=first.key.run_id)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cronce.adapters.dynamodb_table import Put, Table
-from cronce.adapters.items import LOCK_SK, VERSION, instant, job_pk, number, present, reading, text
+from cronce.adapters.items import (
+    LOCK_SK,
+    VERSION,
+    instant,
+    instant_or_none,
+    job_id_of,
+    job_pk,
+    number,
+    present,
+    reading,
+    text,
+    wire,
+)
 from cronce.adapters.wire import Item
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
@@ -28,21 +40,33 @@ def lock_to_item(job_id: str, lock: Lock) -> Item:
             "version": lock.version,
             "scheduled_for": to_wire(holder.scheduled_for) if holder else None,
             "trigger": holder.trigger or None if holder else None,
-            "waiting": [s.to_text() for s in lock.waiting] or None,
+            "named_at": wire(lock.named_at),
+            "waiting": [_short(s) for s in lock.waiting] or None,
         }
     )
 
 
+def _short(sent: Sent) -> str:
+    """Without job and uid, which the row has: a full line stays within 4 KB or so."""
+    return sent.to_text().split("|", 2)[2]
+
+
 @reading
 def lock_from_item(item: Mapping[str, object]) -> Lock:
-    uid, waiting = text(item, "uid"), item.get("waiting", [])
+    job_id, uid = job_id_of(item["pk"]), text(item, "uid")
+    waiting = item.get("waiting", [])
     if not isinstance(waiting, list):
         raise TypeError("waiting is not a list")
     holder = None
     if "scheduled_for" in item:
-        job_id = text(item, "pk").removeprefix(job_pk(""))
         holder = RunKey(job_id, uid, instant(item, "scheduled_for"), text(item, "trigger", ""))
-    return Lock(uid, holder, tuple(map(Sent.from_text, waiting)), number(item, "version"))
+    return Lock(
+        uid,
+        holder,
+        tuple(Sent.from_text(f"{job_id}|{uid}|{short}") for short in waiting),
+        number(item, "version"),
+        instant_or_none(item, "named_at"),
+    )
 
 
 class LockRows:

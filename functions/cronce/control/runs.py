@@ -11,7 +11,7 @@ from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
 from cronce.domain.job import StoredJob
 from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
-from cronce.overlap import leave
+from cronce.overlap import leave, vacate
 from cronce.ports import Changed, Page
 
 
@@ -79,6 +79,8 @@ class RunControl(Base):
         stored = self.ports.store.read_job(job_id)
         if stored is None or stored.job.uid != key.uid:
             raise WrongState(f"run {run_id}", "of a deleted job", "redrive")
+        if stored.definition.overlap != "allow":
+            vacate(self.ports, key)
         result = self.ports.store.redrive(key, triggered_by=by, now=self.ports.clock.now())
         if not isinstance(result, Changed):
             state = result.run.status if result.run else "gone"
@@ -104,4 +106,4 @@ class RunControl(Base):
             return False
         created = stored.definition.created_at or stored.job.changed_at
         in_time = created <= key.scheduled_for <= now + self.settings.ahead
-        return in_time and stored.job.schedule().contains(key.scheduled_for)
+        return in_time and self.schedule_of(stored.job).contains(key.scheduled_for)
