@@ -17,16 +17,6 @@ from support.stores import Engine
 from support.writes import WRITES, Write
 
 KEY = s.a_key()
-OPERATIONS = {
-    **dict.fromkeys(("create_job", "edit_job", "delete_job", "trigger"), "TransactWriteItems"),
-    **dict.fromkeys(("put_missed", "put_record", "update_record", "write_lock"), "PutItem"),
-}
-
-
-def operation_of(write: Write) -> str:
-    if write.variant == "backfill":
-        return "PutItem"
-    return OPERATIONS.get(write.method, "UpdateItem")
 
 
 def conflict(operation: str) -> dict[str, Any]:
@@ -39,7 +29,7 @@ def conflict(operation: str) -> dict[str, Any]:
 @pytest.mark.parametrize("write", WRITES, ids=str)
 def test_conflict_says_nothing_and_is_asked_again(table: Engine, write: Write) -> None:
     write.before(table.store)
-    operation = operation_of(write)
+    operation = write.operation
     with calls.answering(table.client, operation, *[conflict(operation)] * 3) as given:
         answer = write.call(table.store)
     assert len(given) == 3
@@ -48,7 +38,7 @@ def test_conflict_says_nothing_and_is_asked_again(table: Engine, write: Write) -
 
 @pytest.mark.parametrize("operation", ["UpdateItem", "TransactWriteItems"])
 def test_conflict_without_end_is_trouble_of_the_table(table: Engine, operation: str) -> None:
-    write = next(w for w in WRITES if operation_of(w) == operation)
+    write = next(w for w in WRITES if w.operation == operation)
     write.before(table.store)
     rows = table.rows.all()
     with (

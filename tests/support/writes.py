@@ -15,6 +15,11 @@ MISSED = Missed(s.after(-600), s.after(-60), 10, "run_once")
 NEXT = Due(s.after(60), s.after(60))
 NOW = s.after(40)
 
+OPERATIONS = {
+    **dict.fromkeys(("create_job", "edit_job", "delete_job", "trigger"), "TransactWriteItems"),
+    **dict.fromkeys(("put_missed", "put_record", "update_record", "write_lock"), "PutItem"),
+}
+
 
 @dataclass(frozen=True)
 class Write:
@@ -26,6 +31,13 @@ class Write:
     call: Callable[[Store], object]
     done: Callable[[object], bool] = bool
     variant: str = ""
+
+    @property
+    def operation(self) -> str:
+        """The call of DynamoDB that it makes."""
+        if self.variant == "backfill":
+            return "PutItem"
+        return OPERATIONS.get(self.method, "UpdateItem")
 
     def __str__(self) -> str:
         return f"{self.method}-{self.variant}" if self.variant else self.method
