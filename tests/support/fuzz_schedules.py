@@ -90,7 +90,8 @@ class Stretch:
 def _window(rng: Random, report: Report, zones: list[str]) -> None:
     """Several schedules in one stretch of time of one zone."""
     operator = TURNS[report.cases // PER_WINDOW % len(TURNS)]
-    zone, start, near = _somewhere(rng, zones, wanted=2 * report.near_transition <= report.instants)
+    wanted = 2 * report.near_transition <= report.instants + PER_WINDOW * PROBES
+    zone, start, near = _somewhere(rng, zones, wanted=wanted)
     if operator == "seconds" and near is not None:
         start = near - rng.randint(0, 5_300) * SECOND
     by_second = Stretch(zone, looks(zone, start, 5_400, SECOND), SECOND, near)

@@ -99,9 +99,8 @@ class Reading:
             return False
         if not _among(day.year, self.year, 1970, 2199):
             return False
-        free = ("*", "?", "*/1")
-        day_free = any(e in free for e in self.day.split(","))
-        weekday_free = any(e in free for e in self.weekday.split(","))
+        day_free = self.day in ("*", "?")
+        weekday_free = self.weekday in ("*", "?")
         by_day = any(_day_element(e, day) for e in self.day.split(","))
         by_weekday = any(self._weekday_element(e, day) for e in self.weekday.split(","))
         if day_free:

@@ -11,8 +11,8 @@ It is right everywhere else, and the tests compare the two there.
 
 Where readers of cron differ, this is what holds here:
 
-* Day-of-month and day-of-week both restricted: either matches. `*`, `?` and `*/1` are
-  unrestricted; every other form is restricted, `*/2` included.
+* Day-of-month and day-of-week both restricted: either matches. Only `*` and `?` are
+  unrestricted; every other form is restricted, `*/2` and even `*/1` included.
 * "Every n minutes" (see wall_clock.py): the minute or the hour field holds `*` or `/`.
 * `31W` does not fire in a month of 30 days; `nW` never leaves its month.
 * `L` as a weekday is Saturday, the last day of the week in both numberings.

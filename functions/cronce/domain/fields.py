@@ -75,7 +75,7 @@ class Refused(Exception):
 
 @dataclass
 class FieldValues:
-    """values: the plain numbers. unrestricted: it names every value by `*` or `?`.
+    """values: the plain numbers. unrestricted: it is `*` or `?`.
     stepped: it holds `*` or `/`. The rest are the special day elements, as in `DayRule`."""
 
     values: set[int] = dataclass_field(default_factory=set)
@@ -91,7 +91,7 @@ class FieldValues:
 
 def read_field(text: str, field: Field, where: str, faults: list[Fault]) -> FieldValues:
     """The values of one field; what is wrong goes to `faults`. `where`: "field 2 of 5"."""
-    found = FieldValues(stepped="*" in text or "/" in text)
+    found = FieldValues(unrestricted=text == "*", stepped="*" in text or "/" in text)
     if text == "?" and field.name.startswith("day-"):
         found.unrestricted = found.question = True
         return found
@@ -119,7 +119,6 @@ def _read_element(element: str, field: Field, alone: bool, found: FieldValues) -
         raise Refused("bad_step", "EventBridge takes no step here")
     step = _step(step_text, field) if slash else 1
     if body == "*":
-        found.unrestricted |= step == 1
         found.values.update(range(field.low, field.open_end + 1, step))
         return
     first, dash, last = body.partition("-")
@@ -133,8 +132,6 @@ def _read_element(element: str, field: Field, alone: bool, found: FieldValues) -
 
 
 def _range(start: int, end: int, step: int, field: Field) -> Iterator[int]:
-    if start > end and field.cycle and start == field.high:
-        start = field.low  # 7-2 is Sunday to Tuesday
     if start <= end:
         return iter(range(start, end + 1, step))
     if not field.wraps:
