@@ -1,6 +1,6 @@
 """A deployment in virtual time: the shipped modules over the store and the queue in memory, the
 tick once a minute, workers that receive, a target that takes its time. Nothing goes wrong but what
-a test asks for: a process may be killed right after, or right before, its n-th call.
+a test asks for: a process of one role may be killed right after the n-th write of that role.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ T = TypeVar("T")
 
 TICK_AFTER = 1_000
 CALL_MS = 3
+POLL_MS = 250
+WRITES = frozenset(
+    {
+        *("write_lock", "claim", "take_over", "succeed", "fail", "retry", "lose", "concede"),
+        *("skip", "miss", "cancel", "send", "put_record", "advance", "dispatched", "put_missed"),
+    }
+)
 BY = "somebody"
 
 
@@ -44,8 +51,8 @@ class Started:
 
 @dataclass
 class Stage:
-    """takes: seconds that the target takes, by call. answer: what it says. doom: (role, n, after):
-    the process of that role that comes first dies at its n-th call, after it or before."""
+    """takes: seconds that the target takes, by call. answer: what it says. doom: (role, n): after
+    the n-th write of that role, counted over its processes, the one that made it dies."""
 
     takes: Callable[[Call], float] = lambda call: 0.2
     answer: Callable[[Call], Answer] = lambda call: succeeded("http_200")
@@ -55,7 +62,8 @@ class Stage:
     started: list[Started] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     observer: RecordingObserver = field(default_factory=RecordingObserver)
-    doom: tuple[str, int, bool] | None = None
+    writes: Counter[str] = field(default_factory=Counter)
+    doom: tuple[str, int] | None = None
     died: bool = False
 
     def __post_init__(self) -> None:
@@ -130,6 +138,14 @@ class Stage:
         ]
         return sorted(found)
 
+    def open_spans(self, job_id: str = "a") -> list[tuple[float, float, RunKey]]:
+        """From a run's first execution to its end, by start."""
+        first: dict[RunKey, float] = {}
+        for s in self.started:
+            first.setdefault(s.key, s.second)
+        ends = {r.key: self.second(r.finished_at or self.now) for r in self.runs(job_id)}
+        return sorted((at, ends[key], key) for key, at in first.items() if key.job_id == job_id)
+
     # --- how it works
 
     def ports(self, process: Process) -> Ports:
@@ -177,7 +193,7 @@ class Stage:
         while True:
             batch = self.queue.receive(10)
             if not batch:
-                self.kernel.pause(100)
+                self.kernel.pause(POLL_MS)
                 continue
             deliveries = [Delivery(m.body, m.message_id, m.receipt) for m in batch]
             self._work(deliveries)
@@ -201,18 +217,13 @@ class Stage:
     def called(self, process: Process, method: str, apply: Callable[[], Any]) -> Any:
         self.kernel.pause(CALL_MS)
         self.calls[method] += 1
-        n = process.facts["calls"] = int(str(process.facts.get("calls", 0))) + 1
-        dies = not self.died and self.doom is not None and self.doom[:2] == (process.name, n)
-        if dies and not self.doom[2]:  # type: ignore[index]
-            self._kill(process)
         result = apply()
-        if dies:
-            self._kill(process)
+        if method in WRITES:
+            self.writes[process.name] += 1
+            if self.doom == (process.name, self.writes[process.name]):
+                self.died = True
+                self.kernel.kill(process)
         return result
-
-    def _kill(self, process: Process) -> None:
-        self.died = True
-        self.kernel.kill(process)
 
 
 class _Clock:
