@@ -58,7 +58,11 @@ class _LeaseLost(Exception):
 
 def execute(ports: Ports, settings: Settings, target: Target, attempt: Attempt, run: Run) -> Ended:
     """run: the row as the claim left it."""
-    started = run.started_at or ports.clock.now()
+    now = ports.clock.now()
+    if run.lease_expires_at is not None and run.lease_expires_at <= now:
+        _observe(ports, "lease_lost", run, reason="it ran out before the target was called")
+        return Ended(recorded=False)
+    started = run.started_at or now
     task = ports.threads.start(lambda: target.execute(_call(attempt, run, started)))
     try:
         answer = _answer(ports, settings, task, attempt, run, started)
