@@ -4,8 +4,9 @@ A few minutes are lived in memory, so that every kind of row is there as it is i
 rows then go into the table, and the minutes that follow are counted.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,9 @@ from cronce.adapters.wire import Item
 from cronce.testing.memory import MemoryStore
 from support.meter import Meter, metered
 from support.minutes import Minutes, recurring
-from support.stores import Engine, memory_engine
+from support.stores import Engine, memory_engine, table_engine
 from support.writes import WRITES, Write
 
-Load = Callable[[list[Item]], None]
 # Until a record written in the first of them is looked at: its runs are due 3 minutes later.
 WARM = 7
 
@@ -38,7 +38,6 @@ class Measured:
 
 def measure(
     local: Engine,
-    load: Load,
     schedule: Mapping[str, object] | str,
     *,
     jobs: int,
@@ -52,7 +51,7 @@ def measure(
     assert isinstance(memory.store, MemoryStore)
     for _ in range(WARM):
         deployment.minute()
-    load(memory.rows.all())
+    local.load(memory.rows.all())
     local.store.page = PAGE  # type: ignore[attr-defined]
     deployment.store = local.store
     with metered(local.client) as meter:
@@ -62,9 +61,9 @@ def measure(
     return Measured(runs, meter)
 
 
-@pytest.fixture
-def every_minute(local: Engine, load: Load) -> Measured:
-    return measure(local, load, "* * * * *", jobs=100)
+@pytest.fixture(scope="module")
+def every_minute(local_client: Any) -> Measured:
+    return measure(table_engine("local", local_client), "* * * * *", jobs=100)
 
 
 def test_every_minute(every_minute: Measured) -> None:
@@ -85,25 +84,25 @@ def test_every_minute_step_by_step(every_minute: Measured) -> None:
     assert calls["PutItem"] == ticks * 2
 
 
-def test_every_ten_seconds_is_cheaper_by_the_visit(local: Engine, load: Load) -> None:
-    found = measure(local, load, {"rate": "10s"}, jobs=50, minutes=1)
+def test_every_ten_seconds_is_cheaper_by_the_visit(local: Engine) -> None:
+    found = measure(local, {"rate": "10s"}, jobs=50, minutes=1)
     assert found.runs == 300
     assert 2.5 <= found.wru <= 2.8
     assert found.rru <= 1.6
 
 
 @pytest.mark.parametrize("payload", [4 * 1024, 64 * 1024])
-def test_payload_is_never_written_again(local: Engine, load: Load, payload: int) -> None:
-    with_payload = measure(local, load, "* * * * *", jobs=10, payload=payload)
+def test_payload_is_never_written_again(local: Engine, payload: int) -> None:
+    with_payload = measure(local, "* * * * *", jobs=10, payload=payload)
     assert with_payload.runs == 20
-    assert with_payload.meter.wru == measure_without(local, load)
+    assert with_payload.meter.wru == measure_without(local)
 
 
-def measure_without(local: Engine, load: Load) -> float:
+def measure_without(local: Engine) -> float:
     for item in local.rows.all():
         key = {"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}}
         local.client.delete_item(TableName=local.table, Key=key)
-    return measure(local, load, "* * * * *", jobs=10).meter.wru
+    return measure(local, "* * * * *", jobs=10).meter.wru
 
 
 # What a write costs on rows as they usually are: 1 for the row, 1 for each entry of an index that
@@ -154,14 +153,14 @@ def test_price_of_each_write(local: Engine, write: Write) -> None:
     assert meter.wru == PRICES[str(write)]
 
 
-def idle_tick(local: Engine, load: Load, stored: int) -> Meter:
+def idle_tick(local: Engine, stored: int) -> Meter:
     """Jobs that are due some day, in all shards; one dispatcher looks."""
     rows: list[Item] = []
     memory = memory_engine()
     for n in range(stored):
         memory.store.create_job(*recurring(n, "0 0 1 1 *"))
     rows = [row for row in memory.rows.all() if row["sk"] == "JOB"]
-    load(rows)
+    local.load(rows)
     deployment = Minutes(local.store, local.clock)
     with metered(local.client) as meter:
         report = deployment.tick()
@@ -170,17 +169,15 @@ def idle_tick(local: Engine, load: Load, stored: int) -> Meter:
 
 
 @pytest.mark.parametrize("stored", [1000, 4000])
-def test_idle_tick_costs_the_same_whatever_is_stored(
-    local: Engine, load: Load, stored: int
-) -> None:
+def test_idle_tick_costs_the_same_whatever_is_stored(local: Engine, stored: int) -> None:
     """One query per shard and one lease write. Calls are counted: this engine bills an empty query
     nothing, AWS half a unit."""
-    meter = idle_tick(local, load, stored)
+    meter = idle_tick(local, stored)
     assert dict(meter.calls) == {"UpdateItem": 1, "Query": 16}
     assert meter.wru == 1
 
 
 @pytest.mark.bench
-def test_idle_tick_with_a_hundred_thousand_jobs(local: Engine, load: Load) -> None:
-    meter = idle_tick(local, load, 100_000)
+def test_idle_tick_with_a_hundred_thousand_jobs(local: Engine) -> None:
+    meter = idle_tick(local, 100_000)
     assert dict(meter.calls) == {"UpdateItem": 1, "Query": 16}
