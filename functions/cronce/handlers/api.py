@@ -25,6 +25,7 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 JSON = "application/json"
 TRACE_CHARS = 3000
+_BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+", re.ASCII)
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 
 
@@ -49,13 +50,22 @@ def build_app(parts: Parts, operations: Iterable[Operation] = OPERATIONS) -> Han
 
     def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         try:
-            return app.resolve(dict(event), context)
+            return app.resolve(_without_base_path(event), context)
         except Exception as error:
             answer = _problem(error, event, observer)
             headers = {"Content-Type": problems.CONTENT_TYPE}
             return {"statusCode": answer.status_code, "headers": headers, "body": answer.body}
 
     return handle
+
+
+def _without_base_path(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Behind a custom domain the path begins with the base path of its mapping."""
+    below = "/" + str((event.get("pathParameters") or {}).get("proxy") or "")
+    path = str(event.get("path") or "/")
+    if below != "/" and path.endswith(below) and _BASE_PATH.fullmatch(path[: -len(below)]):
+        path = below
+    return {**event, "path": path}
 
 
 def _route(

@@ -11,15 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cronce import limits
-from cronce.domain.definition import (
-    DESCRIPTION_CHARS,
-    GROUP,
-    TAG_VALUE_CHARS,
-    TAGS,
-)
 from cronce.domain.durations import ACCEPTED as DURATION_FORM
 from cronce.domain.identity import JOB_ID
 from cronce.domain.job import JobStatus
+from cronce.domain.labels import DESCRIPTION_CHARS, GROUP, TAG_VALUE_CHARS, TAGS
 from cronce.domain.overlap import Overlap
 from cronce.domain.plan import MisfirePolicy
 from cronce.domain.preview import MAX_COUNT

@@ -7,9 +7,9 @@ from typing import cast, get_args
 
 from cronce.control import Parse
 from cronce.control.jobs import EDIT_TRIES
-from cronce.domain.definition import GROUP, GROUP_FORM
 from cronce.domain.errors import AlreadyExists, Invalid, VersionMismatch
 from cronce.domain.job import JobStatus, StoredJob
+from cronce.domain.labels import GROUP, GROUP_FORM
 from cronce.handlers import models
 from cronce.handlers.documents import job_document, jobs_document, written_tree
 from cronce.handlers.operations import (

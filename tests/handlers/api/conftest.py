@@ -78,6 +78,7 @@ class Api:
     rows: Rows
     outbox: Outbox = field(default_factory=Outbox)
     observer: RecordingObserver = field(default_factory=RecordingObserver)
+    random: SeededRandom = field(default_factory=lambda: SeededRandom(1))
 
     def __post_init__(self) -> None:
         settings = Settings(
@@ -91,7 +92,7 @@ class Api:
             self.outbox,
             self.clock,
             InlineThreads(),
-            SeededRandom(1),
+            self.random,
             self.observer,
         )
         self.control = Control(ports, settings)
@@ -168,7 +169,7 @@ def proxy_event(
         "multiValueHeaders": {name: [value] for name, value in headers.items()},
         "queryStringParameters": dict(query) or None,
         "multiValueQueryStringParameters": {n: [v] for n, v in query.items()} or None,
-        "pathParameters": {"proxy": path.lstrip("/")},
+        "pathParameters": {"proxy": path[1:]},
     }
     event["requestContext"]["identity"]["userArn"] = caller
     return event

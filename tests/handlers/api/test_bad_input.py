@@ -155,6 +155,11 @@ FAULTS: list[tuple[dict[str, Any], str, str]] = [
     ({"tags": {"": "x"}}, "/tags/", "bad_tag"),
     ({"tags": {"a": "x" * 257}}, "/tags/a", "bad_tag"),
     ({"tags": {str(n): "" for n in range(51)}}, "/tags", "too_many"),
+    (
+        {"tags": {f"{n:02d}" + "\U0001f4b6" * 126: "\U0001f4b6" * 256 for n in range(50)}},
+        "",
+        "too_large",
+    ),
     ({"group": ""}, "/group", "bad_group"),
     ({"group": "a b"}, "/group", "bad_group"),
     ({"group": "a\n"}, "/group", "bad_group"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from cronce.domain.definition import PLAN_BYTES, stored_bytes
+from cronce.domain.definition import PLAN_BYTES
+from cronce.domain.sizes import stored_bytes
 from cronce.limits import JOB_ROW_BYTES
+from cronce.testing.random import SeededRandom
 
 from .conftest import CALLER, JOB, Api
 
@@ -307,6 +311,26 @@ def test_post_with_a_key_creates_once(api: Api) -> None:
     anew = api.call("POST", "/jobs", JOB, headers=key)
     assert anew.status == 201
     assert anew.json["status"]["uid"] != first.json["status"]["uid"]
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs/a")])
+def test_many_at_once_are_one(over_memory: Api, method: str, path: str) -> None:
+    """B59: ten in flight converge on one job; each is told the same."""
+    apis = [
+        Api(over_memory.store, over_memory.clock, over_memory.rows, random=SeededRandom(n))
+        for n in range(10)
+    ]
+    start = threading.Barrier(10)
+
+    def create(api: Api) -> Any:
+        start.wait(10)
+        return api.call(method, path, JOB, headers={"Idempotency-Key": "k"})
+
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(create, apis))
+    assert {a.status for a in answers} <= {200, 201}
+    assert len({a.body for a in answers}) == 1
+    assert len([r for r in over_memory.rows.all() if r["sk"] == "JOB"]) == 1
 
 
 # --- state

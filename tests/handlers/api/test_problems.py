@@ -134,6 +134,14 @@ def test_events_that_no_gateway_sends(over_memory: Api, event: Any) -> None:
     assert "urn:cronce:problem:" in answer["body"]
 
 
+def test_the_base_path_of_a_custom_domain_is_not_part_of_the_route(over_memory: Api) -> None:
+    over_memory.put("a")
+    event = proxy_event("GET", "/jobs/a", None, {}, {}, "arn:x") | {"path": "/scheduler/jobs/a"}
+    assert over_memory.send(event).json["id"] == "a"
+    event["path"] = "/scheduler/jobs/b"
+    assert over_memory.send(event).json["type"] == "urn:cronce:problem:no-route"
+
+
 def test_a_queue_that_is_down_does_not_fail_a_create(over_memory: Api) -> None:
     def fail(outgoing: Any) -> list[bool]:
         raise errors.Unavailable("queue")
