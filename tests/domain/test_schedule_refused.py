@@ -175,7 +175,7 @@ def test_ats(faults, at_):
         "Europe/", "../etc/passwd", "/etc/localtime", "/usr/share/zoneinfo/UTC", "Europe/../UTC",
         "./UTC", "posix/UTC", "right/UTC", "EST5EDT4,M3.2.0,M11.1.0", "+01:00", "UTC+1", "CEST",
         "Mars/Phobos", "tzdata.zi", "__init__.py", "zone.tab", "UTC\x00", "UTC\n", "\uff35TC",
-        "Europe/Berlin" * 50_000, None, 5, ["UTC"], {},
+        "Europe/Berlin" * 50_000, 5, ["UTC"], {},
     ],
     ids=lambda zone: ascii(zone)[:40],
 )  # fmt: skip
@@ -209,6 +209,8 @@ def test_zones(faults, zone):
         ({"cron": "* * * * *", "jitter": -1}, {"/jitter"}),
         ({"cron": "* * * * *", "jitter": "2d"}, {"/jitter"}),
         ({"cron": "* * * * *", "jitter": None}, {"/jitter"}),
+        ({"cron": "* * * * *", "timezone": None, "dst": None}, {"/timezone", "/dst"}),
+        ({"cron": "* * * * *", "calendar": None, "end": None}, {"/calendar", "/end"}),
         ({"cron": "* * * * *", "max_runs": 0}, {"/max_runs"}),
         ({"cron": "* * * * *", "max_runs": True}, {"/max_runs"}),
         ({"cron": "* * * * *", "max_runs": "5"}, {"/max_runs"}),

@@ -94,16 +94,16 @@ def _window(rng: Random, report: Report, zones: list[str]) -> None:
     zone, start, near = _somewhere(rng, zones, wanted=wanted)
     if operator == "seconds" and near is not None:
         start = near - rng.randint(0, 5_300) * SECOND
-    by_second = Stretch(zone, looks(zone, start, 5_400, SECOND), SECOND, near)
-    by_minute = by_second
-    if operator != "seconds":
-        by_minute = Stretch(zone, looks(zone, start, 1_800, MINUTE), MINUTE, near)
+    stretches: dict[bool, Stretch] = {}
     report.zones.add(zone)
     for n in range(report.cases, report.cases + PER_WINDOW):
         weekday = ("", *WEEKDAY)[n % (len(WEEKDAY) + 1)]
         option = OPTIONS[n % len(OPTIONS)]
         drawn = Draw(rng, (start + rng.random() * DAY).date()).schedule(operator, weekday, option)
-        _case(rng, report, drawn, by_second if drawn.seconds else by_minute)
+        if drawn.seconds not in stretches:
+            step, count = (SECOND, 5_400) if drawn.seconds else (MINUTE, 1_800)
+            stretches[drawn.seconds] = Stretch(zone, looks(zone, start, count, step), step, near)
+        _case(rng, report, drawn, stretches[drawn.seconds])
         report.operators += drawn.operators
         report.cases += 1
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -35,8 +36,7 @@ def zone(key: str) -> ZoneInfo:
         return ZoneInfo.from_file(data, key=key)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """One look at the clock: the instant, what the wall shows, what it showed one look earlier,
     and whether this wall time comes (or came) a second time."""
 
@@ -54,10 +54,10 @@ def looks(key: str, start: datetime, count: int, step: timedelta) -> list[Look]:
     for n in range(count):
         instant = start + n * step
         local = instant.astimezone(tz)
-        twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+        twice = local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
         wall = local.replace(tzinfo=None, fold=0)
-        found.append(Look(instant, wall, earlier, twice and local.fold == 1,
-                          twice and local.fold == 0))  # fmt: skip
+        second, first = twice and local.fold == 1, twice and local.fold == 0
+        found.append(Look(instant, wall, earlier, second, first))
         earlier = wall
     return found
 

@@ -16,7 +16,7 @@ FIRST_YEAR, LAST_YEAR = 1970, 9000
 _EPOCH = date(1970, 1, 1).toordinal()
 # The rarest day that a cron can name, a fifth Monday in February, is at most 40 years away.
 _PATIENCE = 100
-_KEPT = 2_000
+_KEPT = 240
 
 
 def day_number(year: int, month: int, day: int) -> int:
@@ -188,7 +188,7 @@ class CronDays(Days):
         return reversed(self._sorted_years[: bisect_right(self._sorted_years, start)])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def cron_days(rule: DayRule) -> CronDays:
     """Shared by all expressions with the same day fields, so that a month is worked out once."""
     return CronDays(rule)

@@ -8,10 +8,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast, get_args
 
-from cronce.domain.calendar import NAME, Calendar, Holidays, parse_calendar
+from cronce.domain.calendar import (
+    NAME,
+    ON_EXCLUDED,
+    Calendar,
+    Holidays,
+    OnExcluded,
+    parse_calendar,
+)
 from cronce.domain.cron import ACCEPTED as CRON_ACCEPTED
 from cronce.domain.cron import parse_cron
 from cronce.domain.durations import parse_duration
@@ -57,10 +65,13 @@ def parse_schedule(
     """
     reader = _Reader(check_aware(now), calendar, holidays)
     if isinstance(doc, str):
-        return reader.schedule(unfold(doc), default_timezone, anchor, bare=True)
+        try:
+            return reader.schedule(unfold(doc), default_timezone, anchor)
+        except Invalid as refused:
+            raise Invalid([replace(fault, pointer="") for fault in refused.faults]) from None
     if not isinstance(doc, Mapping):
         raise Invalid.one("", "bad_schedule", "neither a string nor an object", ACCEPTED)
-    return reader.schedule(doc, default_timezone, anchor, bare=False)
+    return reader.schedule(doc, default_timezone, anchor)
 
 
 def unfold(text: str) -> dict[str, str]:
@@ -79,14 +90,10 @@ class _Reader:
         self.now, self.named, self.resolve = now, calendar, holidays
         self.faults: list[Fault] = []
 
-    def schedule(
-        self, doc: Mapping[str, Any], zone: str, anchor: datetime | None, *, bare: bool
-    ) -> Schedule:
+    def schedule(self, doc: Mapping[str, Any], zone: str, anchor: datetime | None) -> Schedule:
         kind = self._kind(doc)
-        if "timezone" in doc:
-            zone = self._try(check_zone, doc["timezone"], "/timezone") or "UTC"
-        else:
-            zone = self._try(check_zone, zone, "/timezone") or "UTC"
+        doc = self._without_nulls(doc)
+        zone = self._try(check_zone, doc.get("timezone", zone), "/timezone") or "UTC"
         gap, overlap = self._dst(doc.get("dst"), kind)
         start, end = (self._bound(doc, name, zone) for name in ("start", "end"))
         if start and end and end < start:
@@ -102,13 +109,12 @@ class _Reader:
             gap=gap,
             overlap=overlap,
             calendar=self._calendar(doc.get("calendar"), kind),
-            **self._expression(doc, kind, start or anchor or self.now, bare=bare),
+            **self._expression(doc, kind, start or anchor or self.now),
         )
         if not self.faults:
             self._check_fires(found)
         if self.faults:
-            raise Invalid([Fault("", f.code, f.detail, f.accepted) for f in self.faults]
-                          if bare else self.faults)  # fmt: skip
+            raise Invalid(self.faults)
         return found
 
     def _kind(self, doc: Mapping[str, Any]) -> Kind | None:
@@ -123,8 +129,14 @@ class _Reader:
         self._fault("", "one_kind", detail, "one of cron, rate, at")
         return None
 
+    def _without_nulls(self, doc: Mapping[str, Any]) -> dict[str, Any]:
+        for key in (*_OPTIONS, "seconds"):
+            if key in doc and doc[key] is None:
+                self._fault("/" + key, "null", "null is not a value", "leave the field out")
+        return {key: value for key, value in doc.items() if value is not None or key in _KINDS}
+
     def _expression(
-        self, doc: Mapping[str, Any], kind: Kind | None, anchor: datetime, *, bare: bool
+        self, doc: Mapping[str, Any], kind: Kind | None, anchor: datetime
     ) -> dict[str, Any]:
         if kind == "rate":
             period = self._try(parse_rate, doc["rate"], "/rate") or 0
@@ -238,17 +250,37 @@ class _Reader:
             self._fault("/calendar", "not_for_kind", detail, "a cron")
             return None
         if isinstance(value, str):
-            if self.named is not None and self.named.name == value:
-                return self.named
-            shown = value[:64] if NAME.fullmatch(value) else "that name"
-            detail = f"there is no calendar {shown!r}"
-            self._fault("/calendar", "unknown_calendar", detail, "a calendar's name, or an object")
-            return None
+            return self._named(value, "/calendar")
+        if isinstance(value, Mapping) and "name" in value:
+            return self._reference(value)
         try:
             return parse_calendar(value, holidays=self.resolve)
         except Invalid as refused:
             self.faults += [fault.under("/calendar") for fault in refused.faults]
             return None
+
+    def _reference(self, value: Mapping[str, Any]) -> Calendar | None:
+        """`{"name", "on_excluded"}`: a named calendar, used in this job's own way."""
+        for key in list(value)[:20]:
+            if key not in ("name", "on_excluded"):
+                detail = "a named calendar says itself what it excludes"
+                accepted = "name, on_excluded"
+                self._fault("/calendar/" + _escape(key), "unknown_field", detail, accepted)
+        named = self._named(value["name"], "/calendar/name")
+        chosen = value.get("on_excluded")
+        if "on_excluded" in value and chosen not in ON_EXCLUDED:
+            accepted = ", ".join(ON_EXCLUDED)
+            self._fault("/calendar/on_excluded", "unknown_value", "not a known word", accepted)
+            return None
+        return named and named.choosing(cast(OnExcluded | None, chosen))
+
+    def _named(self, name: object, at: str) -> Calendar | None:
+        if self.named is not None and self.named.name == name:
+            return self.named
+        shown = name if isinstance(name, str) and NAME.fullmatch(name) else "that name"
+        detail = f"there is no calendar {shown!r}"
+        self._fault(at, "unknown_calendar", detail, "a calendar's name, or an object")
+        return None
 
     def _check_fires(self, schedule: Schedule) -> None:
         at = f"/{schedule.kind}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Literal, Protocol, cast, get_args
@@ -11,6 +11,7 @@ from typing import Literal, Protocol, cast, get_args
 from cronce.domain.calendar import Calendar
 from cronce.domain.durations import format_duration
 from cronce.domain.errors import Invalid, Unplannable
+from cronce.domain.hole import Without
 from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.jitter import jitter_seconds
 from cronce.domain.local_time import read_time
@@ -38,7 +39,8 @@ class Schedule:
     """expression: the canonical text of a cron or an at; a rate's period is `period`, in seconds.
 
     jitter: seconds. anchor: seconds since 1970, for a rate. start, end: inclusive.
-    gap, overlap: what the job chose instead of the rule in wall_clock.py.
+    gap, overlap: what the job chose instead of the rule in wall_clock.py. hole: (after, until],
+    seconds since 1970, in which nothing occurs; never stored.
     """
 
     kind: Kind
@@ -54,6 +56,7 @@ class Schedule:
     gap: Gap | None = None
     overlap: Overlap | None = None
     calendar: Calendar | None = None
+    hole: tuple[int, int] | None = None
 
     def next_after(self, t: datetime) -> datetime | None:
         """The first occurrence strictly after `t`, in UTC; None when there is none any more."""
@@ -78,6 +81,10 @@ class Schedule:
     def contains(self, t: datetime) -> bool:
         """Whether `t` is an occurrence."""
         return self.next_after(t - timedelta(microseconds=1)) == t
+
+    def without(self, after: datetime, until: datetime) -> Schedule:
+        """The same schedule, in which nothing occurs in (after, until]."""
+        return replace(self, hole=((after - EPOCH) // _SECOND, (until - EPOCH) // _SECOND))
 
     def note(self, occurrence: datetime) -> str | None:
         """What is unusual about an occurrence: moved, one of two passes, shifted; or None."""
@@ -137,15 +144,24 @@ class Schedule:
         if dst := {key: value for key, value in chosen.items() if value}:
             document["dst"] = dst
         if self.calendar is not None:
-            document["calendar"] = self.calendar.name or self.calendar.to_document()
+            document["calendar"] = self.calendar.reference()
         return document
 
     def local(self, t: datetime) -> datetime:
         """The instant on the wall clock of the schedule's zone."""
         return t.astimezone(load_zone(self.timezone))
 
+    def check(self) -> None:
+        """Read the expression now, so that what cannot be read is not found in a tick.
+        Raises Invalid or Unplannable."""
+        self._occurrences  # noqa: B018
+
     @cached_property
     def _occurrences(self) -> Occurrences:
+        found = self._all_occurrences()
+        return Without(found, *self.hole) if self.hole else found
+
+    def _all_occurrences(self) -> Occurrences:
         if self.kind == "cron":
             return wall_clock(
                 self.expression, self.seconds, self.timezone, self.gap, self.overlap, self.calendar
@@ -210,7 +226,7 @@ def _from_plan(text: str, calendar: Calendar | None) -> Schedule:
             calendar=calendar_from_plan(plan.get("calendar"), calendar),
         )
         load_zone(schedule.timezone)
-        schedule._at_or_after(0)
+        schedule.check()
     except (Invalid, ValueError, OverflowError) as broken:
         raise Unplannable(f"the plan cannot be read: {broken}") from None
     return schedule
