@@ -1,0 +1,60 @@
+"""What a user of the construct has: a wheel, an empty environment, and a stack of fifteen lines."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cronce.cli import toolchain
+
+STACK = """
+import aws_cdk as cdk
+from cronce_cdk import Cronce, CronceProps
+
+app = cdk.App()
+stack = cdk.Stack(app, "jobs")
+Cronce(
+    stack,
+    "Cronce",
+    CronceProps(allowed_targets=["https://hooks.example.com"]),
+)
+app.synth()
+"""
+
+
+def run(*command: str | Path, cwd: Path, **env: str) -> None:
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(part) for part in command],
+        env=kept | env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.e2e
+def test_a_wheel_in_an_empty_environment_synthesises_a_stack(tmp_path: Path, node: None) -> None:
+    root = toolchain.checkout()
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=root)
+    (wheel,) = tmp_path.glob("*.whl")
+    run(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", f"{wheel}[cdk]", cwd=tmp_path)
+    (tmp_path / "app.py").write_text(STACK)
+    out = tmp_path / "cdk.out"
+    run(python, "app.py", cwd=tmp_path, CDK_OUTDIR=str(out), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    template = json.loads((out / "jobs.template.json").read_text())
+    handlers = {
+        resource["Properties"]["Handler"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Function"
+    }
+    assert handlers == {f"cronce.handlers.{n}.handler" for n in ("api", "dispatcher", "worker")}
+    (core,) = (tmp_path / "cache" / "cronce" / "assets").glob("core-*")
+    assert (core / "cronce" / "work.py").is_file()
