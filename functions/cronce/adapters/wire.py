@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 Item = dict[str, object]
+
+# DynamoDB keeps 38 digits; some emulators take more.
+_LIMIT: Final = 10**38
 
 
 def encode(value: object) -> dict[str, Any]:
     """Raises TypeError for what has no exact form in the table."""
     if isinstance(value, bool):
         return {"BOOL": value}
-    if isinstance(value, int):
+    if isinstance(value, int) and abs(value) < _LIMIT:
         return {"N": str(value)}
     if isinstance(value, Decimal):
         return {"N": format(value, "f")}
