@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cronce import limits
+from cronce.calendars import Calendars
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.instants import seconds, to_wire
@@ -19,6 +20,9 @@ from cronce.domain.job import misfire_of, schedule_of
 from cronce.domain.message import Message
 from cronce.domain.plan import Plan, plan
 from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
+from cronce.domain.replan import settled, taken_up
+from cronce.domain.schedule import Schedule
+from cronce.domain.stamps import news, stamp_for, stamp_of
 from cronce.missed import record as record_missed
 from cronce.ports import BrokenRow, DueItem, DueJob, DueRecord, DueRun, Lease, Outgoing, Ports
 from cronce.reconcile import reconcile
@@ -41,11 +45,13 @@ class TickReport:
 
 @dataclass
 class Visit:
-    """A job and its plan, or a waiting run, on its way through the steps."""
+    """A job and its plan, or a waiting run, on its way through the steps. schedule: what the job
+    was planned with."""
 
     item: DueJob | DueRun
     runs: tuple[Sent, ...]
     plan: Plan | None = None
+    schedule: Schedule | None = None
     sent: bool = True
 
     def only_up_to(self, now: datetime) -> Visit:
@@ -106,6 +112,7 @@ def _drain(
     report: TickReport,
 ) -> None:
     items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
+    calendars = Calendars(ports.store)
     batch = _Batch()
     for item in _once(items):
         if ports.clock.now() >= deadline:
@@ -114,7 +121,7 @@ def _drain(
             if item.at <= now:
                 reconcile(ports, lease, item, now, report)
             continue
-        visit = _look(ports, settings, item, now, report)
+        visit = _look(ports, settings, item, now, report, calendars)
         if visit is None:
             continue
         batch.visits.append(visit)
@@ -159,6 +166,7 @@ def _look(
     item: DueJob | DueRun | BrokenRow,
     now: datetime,
     report: TickReport,
+    calendars: Calendars,
 ) -> Visit | None:
     """The visit that follows, or None. What cannot be planned stops nobody else."""
     if isinstance(item, DueRun):
@@ -167,26 +175,47 @@ def _look(
         _to_error(ports, item, item.reason, report)
         return None
     try:
-        return plan_visit(item, now, settings.horizon)
+        return plan_visit(item, now, settings, calendars)
     except Unplannable as e:
         _to_error(ports, item, str(e), report)
+    except Unavailable as e:
+        report.failed += 1
+        ports.observer.event("plan_failed", job=item.job_id, reason=str(e))
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as e:
         _to_error(ports, item, f"cannot be planned: {type(e).__name__}: {e}"[:200], report)
     return None
 
 
-def plan_visit(item: DueJob, now: datetime, horizon: float) -> Visit:
-    """Raises Unplannable."""
+def plan_visit(
+    item: DueJob,
+    now: datetime,
+    settings: Settings,
+    calendars: Calendars,
+    *,
+    horizon: float | None = None,
+) -> Visit:
+    """horizon: seconds ahead of now; the settings' by default. Raises Unplannable, Unavailable."""
+    calendar = calendars.of(item.plan)
+    schedule, current = taken_up(
+        uid=item.uid,
+        schedule=schedule_of(item.plan, calendar.calendar if calendar else None),
+        stamp=stamp_of(item.plan),
+        current=item.next,
+        changed=settled(calendar.changed_at, settings.ahead) if calendar else None,
+    )
+    if current is None:
+        return Visit(item, (), Plan((), None, None, item.runs_planned), schedule)
     p = plan(
         uid=item.uid,
-        schedule=schedule_of(item.plan),
+        schedule=schedule,
         misfire=misfire_of(item.plan),
-        current=item.next,
+        current=current,
         now=now,
-        horizon=seconds(horizon),
+        horizon=seconds(settings.horizon if horizon is None else horizon),
         runs_planned=item.runs_planned,
     )
-    return Visit(item, tuple(sent_of(item, d.scheduled_for, d.due) for d in p.fire), p)
+    runs = tuple(sent_of(item, d.scheduled_for, d.due) for d in p.fire)
+    return Visit(item, runs, p, schedule)
 
 
 def sent_of(item: DueJob, scheduled_for: datetime, due: datetime) -> Sent:
@@ -281,18 +310,20 @@ def _settle(ports: Ports, visit: Visit, now: datetime) -> bool | None:
     try:
         if isinstance(visit.item, DueRun):
             return ports.store.dispatched(visit.item)
-        return _advance(ports, visit.item, visit.plan, now)
+        return _advance(ports, visit.item, visit, now)
     except CronceError as e:
         ports.observer.event("advance_failed", reason=str(e))
         return None
 
 
-def _advance(ports: Ports, item: DueJob, p: Plan | None, now: datetime) -> bool:
-    if p is None or p.next == item.next:
+def _advance(ports: Ports, item: DueJob, visit: Visit, now: datetime) -> bool:
+    p, schedule = visit.plan, visit.schedule
+    if p is None or schedule is None or p.next == item.next:
         return False
     if p.missed is not None:
-        record_missed(ports, item.job_id, item.uid, schedule_of(item.plan), p.missed, now)
+        record_missed(ports, item.job_id, item.uid, schedule, p.missed, now)
         ports.observer.event(
             "missed", job=item.job_id, count=p.missed.count, policy=p.missed.policy
         )
-    return ports.store.advance(item, p.next, runs_planned=p.runs_planned)
+    stamp = news(item.plan, stamp_for(schedule, p.next))
+    return ports.store.advance(item, p.next, runs_planned=p.runs_planned, stamp=stamp)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from cronce.calendars import CalendarStore
 from cronce.domain.identity import RunKey
 from cronce.domain.job import Definition, Job, JobStatus, StoredJob
 from cronce.domain.message import Message
@@ -22,6 +23,7 @@ from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.domain.record import DispatchRecord
 from cronce.domain.run import Entry, Run, RunStatus
+from cronce.domain.stamps import Stamp
 from cronce.domain.transitions import Claim, Ending
 
 T = TypeVar("T")
@@ -124,7 +126,8 @@ class JobStore(Protocol):
 
     def create_job(self, job: Job, definition: Definition) -> Job | None:
         """Both rows in one transaction, if there is no such job. The Job found where there is one
-        (of another uid), None when created."""
+        (of another uid), None when created. Raises CalendarNotFound for a plan that names a
+        calendar that is not there."""
 
     def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones.
@@ -132,18 +135,25 @@ class JobStore(Protocol):
         Writes the user's fields (version, plan, group, reason, definition); with `replan` also
         generation, status, changed_at, runs_planned and next (the index entry; none when `job.next`
         is None). Without it, what the dispatcher advances meanwhile is left alone. False: somebody
-        else was first, or it is gone.
+        else was first, or it is gone. Raises CalendarNotFound as `create_job`.
         """
 
     def delete_job(self, believed: Job) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones."""
 
     def advance(
-        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+        self,
+        due: DueJob,
+        then: Due | None,
+        *,
+        runs_planned: int,
+        reason: str = "",
+        stamp: Stamp | None = None,
     ) -> bool:
         """T -> T', if the row still has this uid, this generation and T; never creates a row.
 
         then None: the schedule has ended; the row leaves the index with status `ended`.
+        stamp: with what `then` was planned; nothing else of the plan is written.
         """
 
     def set_error(self, row: DueJob | BrokenRow, reason: str) -> bool:
@@ -280,7 +290,7 @@ class DispatchStore(Protocol):
         an expiry."""
 
 
-class Store(JobStore, LockStore, RunStore, ListStore, DispatchStore, Protocol):
+class Store(JobStore, LockStore, RunStore, CalendarStore, ListStore, DispatchStore, Protocol):
     """The table."""
 
 

@@ -11,11 +11,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cronce import limits
-from cronce.domain.errors import CronceError
+from cronce.calendars import Calendars
+from cronce.domain.calendar import Calendar
+from cronce.domain.errors import CronceError, Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
-from cronce.domain.judge import Cancel, Miss, Proceed, Skip, judge, needs_missed
+from cronce.domain.judge import (
+    Cancel,
+    Miss,
+    Proceed,
+    Skip,
+    judge,
+    needs_calendar,
+    needs_missed,
+)
 from cronce.domain.message import Message, UnknownVersion, Unreadable
 from cronce.domain.overlap import Enter, Wait
 from cronce.domain.run import NO_LOG, LogPointer, Run
@@ -181,7 +191,8 @@ def _settle_unrun(
     now = w.ports.clock.now()
     store = w.ports.store
     missed = store.find_missed(message.key) if needs_missed(message, stored, now) else None
-    verdict = judge(message, stored, missed, now)
+    calendar = _calendar(w, stored) if needs_calendar(message, stored, now) else None
+    verdict = judge(message, stored, missed, now, calendar)
     if isinstance(verdict, Proceed):
         return None
     history = stored.definition.history if stored else limits.HISTORY_DEFAULT
@@ -201,6 +212,15 @@ def _settle_unrun(
     if isinstance(verdict, Cancel):
         return _left_to_others(w, result, delivery.message_id, stored)
     return None
+
+
+def _calendar(w: Worker, stored: StoredJob | None) -> Calendar | None:
+    """None where it is gone, too: what cannot be planned is judged as it stands."""
+    try:
+        named = Calendars(w.ports.store).of(stored.job.plan) if stored else None
+    except Unplannable:
+        return None
+    return named.calendar if named else None
 
 
 def _enter(w: Worker, attempt: Attempt) -> Step | None:

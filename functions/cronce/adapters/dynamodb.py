@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cronce import limits
+from cronce.adapters.dynamodb_calendars import CalendarRows
 from cronce.adapters.dynamodb_dispatch import DispatchRows
 from cronce.adapters.dynamodb_jobs import JobRows
 from cronce.adapters.dynamodb_lists import ListRows
@@ -15,7 +16,7 @@ from cronce.adapters.system import SystemClock, SystemRandom
 from cronce.ports import Clock, Random
 
 
-class DynamoStore(JobRows, LockRows, RunRows, ListRows, DispatchRows):
+class DynamoStore(JobRows, LockRows, RunRows, CalendarRows, ListRows, DispatchRows):
     """`cronce.ports.Store`. client: boto3's low-level client, made with CLIENT_CONFIG.
 
     clock and random: for the pauses between tries, and for tokens; never for what is written.

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from cronce.adapters import recognise
+from cronce.adapters.dynamodb_calendars import (
+    Write,
+    check_calendar_is_there,
+    is_gone,
+    job_writes,
+)
 from cronce.adapters.dynamodb_table import Delete, Put, Refusal, Table, Update
 from cronce.adapters.items import (
     JOB_SK,
@@ -28,11 +35,12 @@ from cronce.adapters.job_items import (
     missed_to_item,
 )
 from cronce.adapters.locks import lock_from_item
-from cronce.domain.errors import Unplannable
+from cronce.domain.errors import Unavailable, Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
 from cronce.domain.job import Definition, Job, StoredJob
 from cronce.domain.plan import Due, Missed
+from cronce.domain.stamps import Stamp, calendar_of, unstamped
 from cronce.ports import BrokenRow, DueJob
 
 # A row of a newer release is left alone. A missing row fails this too: no update creates a job.
@@ -45,6 +53,15 @@ AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_
 
 # Whatever it has for a version, unless that is a newer one.
 STILL_BROKEN: Final = "NOT (attribute_type(#v, :n) AND #v > :v) AND #next_run = :t"
+
+# Where a stamp stands in the row. Its parts one by one: the rest of the plan is the user's, who may
+# be writing it at this moment.
+STAMPED: Final = {
+    "tzdata": "plan.#schedule.#tzdata",
+    "offset": "plan.#schedule.#offset",
+    "calendar": "plan.#schedule.#calendar.#version",
+}
+NO_STAMP: Final = Stamp()
 
 
 class JobRows:
@@ -68,36 +85,54 @@ class JobRows:
         )
 
     def create_job(self, job: Job, definition: Definition) -> Job | None:
-        refused = self.table.transact(
-            [
-                Put(job_to_item(job), "attribute_not_exists(#pk)"),
-                Put(definition_to_item(job.job_id, definition)),
-            ]
-        )
+        name = calendar_of(job.plan)
+        writes: list[Write] = [
+            Put(job_to_item(job), "attribute_not_exists(#pk)"),
+            Put(definition_to_item(job.job_id, definition)),
+            *job_writes(job.job_id, job.uid, None, name),
+        ]
+        refused = self.table.transact(writes)
         if refused is None:
             return None
         found = _found_job(refused[0])
-        return None if found is None or found.uid == job.uid else found
+        if found is None:
+            check_calendar_is_there(writes, refused, name)
+            raise Unavailable(f"job {job.job_id}: refused, and nobody says why")
+        return None if found.uid == job.uid else found
 
     def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
-        refused = self.table.transact(
-            [
-                Update(
-                    job_pk(job.job_id),
-                    JOB_SK,
-                    job_changes(job, replan=replan),
-                    AS_READ,
-                    _as_read(believed),
-                ),
-                Put(definition_to_item(job.job_id, definition)),
-            ]
+        edit = Update(
+            job_pk(job.job_id),
+            JOB_SK,
+            job_changes(job, replan=replan),
+            AS_READ,
+            _as_read(believed),
         )
+        writes: list[Write] = [edit, Put(definition_to_item(job.job_id, definition))]
+        refused = self._transact(writes, believed, calendar_of(job.plan))
         if refused is None:
             return True
-        found = _found_job(refused[0])
+        found = _found_job(refused)
         if found is None or (found.uid, found.version) != (job.uid, job.version):
             return False
         return self._is_edited(job, definition)
+
+    def _transact(
+        self, writes: Sequence[Write], believed: Job, calendar: str | None
+    ) -> Refusal | None:
+        """An edit or a deletion, with what it means for calendars; the refusal of its first write.
+        calendar: the one that the job names from then on."""
+        before = calendar_of(believed.plan)
+        for counted in (True, False):
+            uses = job_writes(believed.job_id, believed.uid, before, calendar, counted=counted)
+            every = [*writes, *uses]
+            refused = self.table.transact(every)
+            if refused is None or refused[0] is not None:
+                return None if refused is None else refused[0]
+            check_calendar_is_there(every, refused, calendar)
+            if not is_gone(every, refused, before):
+                break
+        raise Unavailable(f"job {believed.job_id}: refused, and nobody says why")
 
     def _is_edited(self, job: Job, definition: Definition) -> bool:
         """The version is the one that we wrote; another edit of the same row wrote the same one."""
@@ -105,29 +140,35 @@ class JobRows:
         return (
             stored is not None
             and (stored.job.uid, stored.job.version) == (job.uid, job.version)
-            and (stored.job.plan, stored.job.group) == (job.plan, job.group)
+            and unstamped(stored.job.plan) == unstamped(job.plan)
+            and stored.job.group == job.group
             and definition_to_item(job.job_id, stored.definition)
             == definition_to_item(job.job_id, definition)
         )
 
     def delete_job(self, believed: Job) -> bool:
         pk = job_pk(believed.job_id)
-        refused = self.table.transact(
-            [
-                Delete(pk, JOB_SK, AS_READ, _as_read(believed)),
-                Delete(pk, SPEC_SK),
-                Delete(pk, LOCK_SK),
-            ]
-        )
-        return refused is None or _found_item(refused[0]) is None
+        writes: list[Write] = [
+            Delete(pk, JOB_SK, AS_READ, _as_read(believed)),
+            Delete(pk, SPEC_SK),
+            Delete(pk, LOCK_SK),
+        ]
+        refused = self._transact(writes, believed, None)
+        return refused is None or refused.found is None
 
     def advance(
-        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+        self,
+        due: DueJob,
+        then: Due | None,
+        *,
+        runs_planned: int,
+        reason: str = "",
+        stamp: Stamp | None = None,
     ) -> bool:
         changes = {"runs_planned": runs_planned or None, **index_entry(then)}
         if then is None:
             changes |= {"status": "ended", "reason": reason or None}
-        refused = self._at_t(due, changes)
+        refused = self._at_t(due, changes, stamp or NO_STAMP)
         found = None if refused is None else _found_job(refused)
         return refused is None or (found is not None and recognise.advanced(found, due, then))
 
@@ -139,14 +180,20 @@ class JobRows:
         found = None if refused is None else _found_job(refused)
         return refused is None or (found is not None and recognise.in_error(found, row, reason))
 
-    def _at_t(self, due: DueJob, changes: dict[str, object | None]) -> Refusal | None:
+    def _at_t(
+        self, due: DueJob, changes: dict[str, object | None], stamp: Stamp = NO_STAMP
+    ) -> Refusal | None:
+        told = {name: value for name, value in vars(stamp).items() if value is not None}
         values = {
+            **told,
             "v": VERSION,
             "uid": due.uid,
             "generation": due.generation,
             "t": to_wire(due.next.due),
         }
-        write = Update(job_pk(due.job_id), JOB_SK, {"v": VERSION, **changes}, AT_T, values)
+        compute = {STAMPED[name]: f":{name}" for name in told}
+        changes = {"v": VERSION, **changes}
+        write = Update(job_pk(due.job_id), JOB_SK, changes, AT_T, values, compute)
         answer = self.table.update(write)
         return answer if isinstance(answer, Refusal) else None
 

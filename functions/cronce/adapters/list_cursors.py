@@ -1,5 +1,5 @@
-"""Where a listing of jobs or of runs that need attention goes on: opaque, checked when it comes
-back. Rows are named by keys that say nothing beyond what the listing itself has shown."""
+"""Where a listing of jobs, calendars or runs that need attention goes on: opaque, checked when it
+comes back. Rows are named by keys that say nothing beyond what the listing itself has shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import timedelta
 from cronce.adapters.items import JOB_SK, job_id_of, job_pk, run_key_of
 from cronce.adapters.wire import Item
 from cronce.domain.errors import Invalid
+from cronce.domain.identity import JOB_ID
 from cronce.domain.instants import from_wire, to_wire
 
 LONGEST = 1024
@@ -64,6 +65,19 @@ def read_attention_cursor(cursor: str, latest: str) -> tuple[Item | None, str]:
     if kind not in ("day", "runs") or at > latest:
         raise _bad()
     return row, day
+
+
+def after_name(listing: str, of: str, name: str) -> str:
+    """In a listing by name. of: what it lists the parts of, if anything."""
+    return _seal([listing, of, name])
+
+
+def read_after_name(cursor: str, listing: str, of: str) -> str:
+    """The name to go on after. Raises Invalid."""
+    found, of_what, name = _open(cursor, 3)
+    if (found, of_what) != (listing, of) or not JOB_ID.fullmatch(name):
+        raise _bad()
+    return name
 
 
 def previous_day(day: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cronce.control.calendars import CalendarControl
 from cronce.control.jobs import JobControl, Parse, Put
 from cronce.control.lists import ListControl
 from cronce.control.runs import RunControl
@@ -14,5 +15,5 @@ __all__ = ["Control", "Parse", "Put"]
 
 
 @dataclass(frozen=True)
-class Control(JobControl, RunControl, ListControl):
+class Control(JobControl, RunControl, CalendarControl, ListControl):
     """Every verb of the API."""

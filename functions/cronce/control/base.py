@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from cronce.calendars import Calendars
 from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.instants import seconds
@@ -28,12 +29,11 @@ class Base:
     def _settle(self, job: Job, now: datetime) -> None:
         """Dispatches what was intended up to now, before the schedule that intended it goes away.
         Raises Unavailable: then nothing was changed. What cannot be planned intends nothing."""
-        due = _due_job(job)
+        due = due_job(job)
         if due is None or due.next.scheduled_for > now:
             return
         try:
-            schedule = job.schedule()
-            visit = plan_visit(due, now, schedule.jitter).only_up_to(now)
+            visit = self._planned_up_to(due, now)
         except Unplannable as e:
             self.ports.observer.event("not_settled", job=job.job_id, reason=str(e))
             return
@@ -41,9 +41,20 @@ class Base:
         if report.failed:
             raise Unavailable("what was due could not be dispatched")
         assert visit.plan is not None
+        assert visit.schedule is not None
         rest = visit.plan.next
         if rest is not None and rest.scheduled_for <= now:
-            self._record_gap(job, schedule, rest.scheduled_for - seconds(1), now, "edited")
+            self._record_gap(job, visit.schedule, rest.scheduled_for - seconds(1), now, "edited")
+
+    def _planned_up_to(self, due: DueJob, now: datetime) -> Visit:
+        """What was intended up to now: jitter puts its due time off until later."""
+        calendars = Calendars(self.ports.store)
+        jitter = calendars.schedule(due.plan).jitter
+        return plan_visit(due, now, self.settings, calendars, horizon=jitter).only_up_to(now)
+
+    def schedule_of(self, job: Job) -> Schedule:
+        """With the calendar that it names. Raises Unplannable, Unavailable."""
+        return Calendars(self.ports.store).schedule(job.plan)
 
     def _record_gap(
         self, job: Job, schedule: Schedule, after: datetime, until: datetime, reason: str
@@ -61,12 +72,13 @@ class Base:
         record_missed(self.ports, job.job_id, job.uid, schedule, missed, until)
 
     def _dispatch_ahead(self, job: Job) -> None:
-        due = _due_job(job)
+        due = due_job(job)
         now = self.ports.clock.now()
         if due is None or due.at > now + self.settings.ahead:
             return
         try:
-            self._dispatch([plan_visit(due, now, self.settings.horizon)], now)
+            calendars = Calendars(self.ports.store)
+            self._dispatch([plan_visit(due, now, self.settings, calendars)], now)
         except CronceError as e:
             self.ports.observer.event("dispatch_left_to_tick", job=job.job_id, reason=str(e))
 
@@ -94,7 +106,7 @@ class Base:
         return report
 
 
-def _due_job(job: Job) -> DueJob | None:
+def due_job(job: Job) -> DueJob | None:
     if job.status != "active" or job.next is None:
         return None
     return DueJob(job.job_id, job.uid, job.generation, job.plan, job.next, job.runs_planned)

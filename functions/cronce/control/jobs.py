@@ -11,14 +11,16 @@ from cronce.control.base import Base
 from cronce.domain.definition import JobSpec
 from cronce.domain.errors import (
     AlreadyExists,
+    CalendarNotFound,
     CronceError,
     JobNotFound,
     VersionMismatch,
     WrongState,
 )
 from cronce.domain.identity import shard_of
-from cronce.domain.job import Definition, Job, StoredJob, make_plan
-from cronce.domain.plan import first_due
+from cronce.domain.job import Definition, Job, JobStatus, StoredJob, make_plan
+from cronce.domain.plan import Due, first_due
+from cronce.domain.stamps import stamp_for, stamped
 
 # Parses the request as of `now`, with `anchor` for a rate; raises Invalid with every fault.
 Parse = Callable[[datetime, datetime], JobSpec]
@@ -51,11 +53,15 @@ class JobControl(Base):
         for _ in range(EDIT_TRIES):
             stored = self.ports.store.read_job(job_id)
             _check_preconditions(job_id, stored, if_match, if_none_match)
-            put = (
-                self._create(job_id, parse, by)
-                if stored is None
-                else self._replace(stored, parse, by)
-            )
+            try:
+                put = (
+                    self._create(job_id, parse, by)
+                    if stored is None
+                    else self._replace(stored, parse, by)
+                )
+            except CalendarNotFound:
+                # Deleted since the request was parsed, which will now say so.
+                continue
             if put is not None:
                 return put
         raise self._lost_race(job_id)
@@ -104,11 +110,13 @@ class JobControl(Base):
                 return None
             if job.status == "ended":
                 raise WrongState(f"job {job_id!r}", job.status, "resume")
-            schedule = job.schedule()
+            schedule = self.schedule_of(job)
             if job.status == "paused":
                 self._record_gap(job, schedule, job.changed_at, now, "paused")
             then = first_due(job.uid, schedule, now)
-            return replace(job, status="active" if then else "ended", next=then, reason="")
+            plan = stamped(job.plan, stamp_for(schedule, then))
+            status: JobStatus = "active" if then else "ended"
+            return replace(job, plan=plan, status=status, next=then, reason="")
 
         stored = self._change(job_id, change, by, if_match)
         self._dispatch_ahead(stored.job)
@@ -118,16 +126,17 @@ class JobControl(Base):
         now = self.ports.clock.now()
         spec = parse(now, _anchor(now))
         uid = self.ports.random.uid()
+        then = first_due(uid, spec.schedule, now)
         job = Job(
             job_id=job_id,
             uid=uid,
             generation=1,
             version=1,
             status="active",
-            plan=make_plan(spec.schedule, spec.misfire),
+            plan=_plan(spec, then),
             shard=shard_of(job_id, self.settings.shards),
             changed_at=now,
-            next=first_due(uid, spec.schedule, now),
+            next=then,
             group=spec.group,
         )
         definition = _signed(spec.definition, now, by, None)
@@ -147,12 +156,13 @@ class JobControl(Base):
         job = replace(
             stored.job,
             version=stored.job.version + 1,
-            plan=make_plan(spec.schedule, spec.misfire),
+            plan={**stored.job.plan, "misfire": spec.misfire.to_plan()},
             group=spec.group,
         )
         if replan:
             self._settle(stored.job, now)
             then = first_due(job.uid, spec.schedule, now) if job.status != "paused" else None
+            job = replace(job, plan=_plan(spec, then))
             status = "paused" if job.status == "paused" else "active"
             reason = job.reason if status == "paused" else ""
             job = _next_generation(
@@ -220,8 +230,12 @@ def _parse_again(stored: StoredJob, parse: Parse, now: datetime) -> JobSpec | No
             and spec.definition.payload == stored.definition.payload
             and spec.definition.payload_is_json == stored.definition.payload_is_json
         )
-        return None if same else replace(spec, schedule=stored.job.schedule())
+        return None if same else spec
     return parse(now, _anchor(now))
+
+
+def _plan(spec: JobSpec, then: Due | None) -> dict[str, object]:
+    return stamped(make_plan(spec.schedule, spec.misfire), stamp_for(spec.schedule, then))
 
 
 def _same_schedule(stored: StoredJob, spec: JobSpec) -> bool:

@@ -37,6 +37,7 @@ class Calendar:
 
     holidays: (country, subdivision) that `holiday_dates` were resolved from.
     name, version: of the calendar's own row; both None for an inline one.
+    chosen: what a job chose instead of the named calendar's own `on_excluded`.
     """
 
     dates: frozenset[int] = frozenset()
@@ -46,6 +47,7 @@ class Calendar:
     holiday_dates: frozenset[int] = frozenset()
     name: str | None = None
     version: int | None = None
+    chosen: OnExcluded | None = None
 
     def excludes(self, day: int) -> bool:
         # 1970-01-01 was a Thursday: Saturday and Sunday are 2 and 3 days later.
@@ -56,6 +58,20 @@ class Calendar:
     def named(self, name: str, version: int) -> Calendar:
         """The same calendar as a row that jobs share."""
         return replace(self, name=name, version=version)
+
+    def choosing(self, on_excluded: OnExcluded | None) -> Calendar:
+        """The named calendar as one job uses it; None leaves the calendar's own word."""
+        if on_excluded is None:
+            return self
+        return replace(self, on_excluded=on_excluded, chosen=on_excluded)
+
+    def reference(self) -> object:
+        """What stands in the document of a schedule."""
+        if self.name is None:
+            return self.to_document()
+        if self.chosen is None:
+            return self.name
+        return {"name": self.name, "on_excluded": self.chosen}
 
     def to_document(self) -> dict[str, object]:
         """What `parse_calendar` reads."""

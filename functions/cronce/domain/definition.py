@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,15 +10,19 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from cronce import limits
-from cronce.domain.calendar import Holidays
+from cronce.domain.calendar import Calendar, Holidays
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid
 from cronce.domain.job import DEFAULT_GROUP, Definition, make_plan
 from cronce.domain.jsontree import compact, plain, pointer
+from cronce.domain.labels import label_faults
+from cronce.domain.named import named_in_document
 from cronce.domain.overlap import OVERLAPS, Overlap
 from cronce.domain.plan import Misfire, parse_misfire
 from cronce.domain.retry import RetryPolicy, parse_retry
 from cronce.domain.schedule import Schedule, parse_schedule
+from cronce.domain.sizes import stored_bytes
+from cronce.domain.stamps import Stamp, stamped
 
 FIELDS = (
     "schedule",
@@ -41,13 +44,11 @@ ANSWERED = ("id", "status")
 OF_THE_SCHEDULE = ("cron", "rate", "at", "timezone", "start", "end", "jitter", "calendar", "dst")
 
 START_DEADLINE = (1, 30 * 86_400)
-DESCRIPTION_CHARS = 1024
-TAGS, TAG_NAME_CHARS, TAG_VALUE_CHARS = 50, 128, 256
-GROUP = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-GROUP_FORM = "1 to 64 of A-Z a-z 0-9 . _ -"
 # What a job row holds beside its plan: keys, ids, times, with an id and a group of full length.
 ROW_REST = 560
 PLAN_BYTES = limits.JOB_ROW_BYTES - ROW_REST
+# What planning adds to a plan, at its longest.
+LONGEST_STAMP = Stamp(offset=-12 * 3600)
 
 _T = TypeVar("_T")
 
@@ -76,6 +77,7 @@ class Payload:
         return len(self.text.encode())
 
 
+FindCalendar = Callable[[str], Calendar | None]
 # The faults of a target; pointers relative to it.
 CheckTarget = Callable[[object], list[Fault]]
 # The faults of a payload (its text or None, whether it is JSON) for a valid target; pointers
@@ -95,17 +97,21 @@ def parse_job(
     check_target: CheckTarget,
     check_payload: CheckPayload = _any_payload,
     holidays: Holidays | None = None,
+    find_calendar: FindCalendar | None = None,
 ) -> JobSpec:
     """What a job document says, or Invalid with every fault in it.
 
     doc: as `jsontext.parse` returns it. now: what would never fire after it is refused.
     anchor: of a rate without `start`. holidays: resolves those of a country to dates.
+    find_calendar: the named one, asked only where a schedule names one.
     """
     if not isinstance(doc, dict):
         raise Invalid.one("", "wrong_type", "a job is not an object", "an object")
 
     def read_schedule(value: object) -> Schedule:
-        return parse_schedule(value, now=now, anchor=anchor, holidays=holidays)
+        name = named_in_document(value)
+        calendar = find_calendar(name) if name and find_calendar else None
+        return parse_schedule(value, now=now, anchor=anchor, holidays=holidays, calendar=calendar)
 
     reader = _Reader(doc)
     spec = reader.read(read_schedule, check_target, check_payload)
@@ -144,14 +150,12 @@ class _Reader:
             start_deadline=self._duration("start_deadline", START_DEADLINE),
             history=self._duration("history", limits.HISTORY) or limits.HISTORY_DEFAULT,
         )
-        group = self._group()
-        self._description()
-        self._tags()
+        self.faults += label_faults(self.doc)
         if not self.faults and schedule and misfire:
             self._sizes(schedule, misfire)
         if self.faults or schedule is None or misfire is None:
             return None
-        return JobSpec(schedule, misfire, definition, group)
+        return JobSpec(schedule, misfire, definition, self.doc.get("group", DEFAULT_GROUP))
 
     # --- fields
 
@@ -203,45 +207,12 @@ class _Reader:
             self._fault("/overlap", "unknown_value", detail, ", ".join(OVERLAPS))
         return cast(Overlap, value)
 
-    def _group(self) -> str:
-        value = self.doc.get("group", DEFAULT_GROUP)
-        if isinstance(value, str) and GROUP.fullmatch(value):
-            return value
-        self._fault("/group", "bad_group", f"{_shown(value)} is not accepted", GROUP_FORM)
-        return DEFAULT_GROUP
-
-    def _description(self) -> None:
-        value = self.doc.get("description", "")
-        accepted = f"a string of at most {DESCRIPTION_CHARS} characters"
-        if not isinstance(value, str):
-            self._fault("/description", "wrong_type", "not a string", accepted)
-        elif len(value) > DESCRIPTION_CHARS:
-            self._fault("/description", "too_long", f"{len(value)} characters", accepted)
-
-    def _tags(self) -> None:
-        tags = self.doc.get("tags", {})
-        accepted = (
-            f"an object of at most {TAGS} names of 1 to {TAG_NAME_CHARS} characters,"
-            f" with strings of at most {TAG_VALUE_CHARS}"
-        )
-        if not isinstance(tags, Mapping):
-            self._fault("/tags", "wrong_type", "not an object", accepted)
-            return
-        if len(tags) > TAGS:
-            self._fault("/tags", "too_many", f"{len(tags)} tags", accepted)
-            return
-        for name, value in tags.items():
-            if not isinstance(value, str):
-                self._fault("/tags" + pointer(name), "wrong_type", "not a string", accepted)
-            elif not 1 <= len(name) <= TAG_NAME_CHARS or len(value) > TAG_VALUE_CHARS:
-                self._fault("/tags" + pointer(name), "bad_tag", "too long, or no name", accepted)
-
     def _sizes(self, schedule: Schedule, misfire: Misfire) -> None:
         size = len(json.dumps(self.doc, ensure_ascii=False).encode())
         if size > limits.DOCUMENT_BYTES:
             accepted = f"at most {limits.DOCUMENT_BYTES} bytes without the payload"
             self._fault("", "too_large", f"the job has {size} bytes", accepted)
-        size = stored_bytes(make_plan(schedule, misfire))
+        size = stored_bytes(stamped(make_plan(schedule, misfire), LONGEST_STAMP))
         if size > PLAN_BYTES:
             detail = f"the schedule takes {size} bytes in the table, mostly for its calendar"
             self._fault("/schedule", "too_large", detail, f"at most {PLAN_BYTES} bytes")
@@ -290,22 +261,3 @@ def _unknown(name: str) -> Fault:
 
 def _shown(value: object) -> str:
     return f"{value!r:.60}"
-
-
-def stored_bytes(value: object) -> int:
-    """Bytes that DynamoDB counts for a plain value.
-
-    >>> [stored_bytes(v) for v in ("ab", 12345, True, [1, 2], {"a": "b"})]
-    [2, 4, 1, 9, 6]
-    """
-    if isinstance(value, str):
-        return len(value.encode())
-    if isinstance(value, bool) or value is None:
-        return 1
-    if isinstance(value, int):
-        return (len(str(abs(value))) + 1) // 2 + 1 + (value < 0)
-    if isinstance(value, Mapping):
-        return 3 + sum(len(str(n).encode()) + stored_bytes(v) + 1 for n, v in value.items())
-    if isinstance(value, list | tuple):
-        return 3 + sum(stored_bytes(v) + 1 for v in value)
-    raise TypeError(f"{type(value).__name__} is no plain value")

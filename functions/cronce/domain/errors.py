@@ -89,6 +89,29 @@ class VersionMismatch(CronceError):
         super().__init__(f"job {job_id!r} is at version {current_version}")
 
 
+class CalendarNotFound(CronceError):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is no calendar {name!r}")
+
+
+class CalendarInUse(CronceError):
+    """jobs: some of those that name it."""
+
+    def __init__(self, name: str, jobs: Sequence[str]) -> None:
+        self.name, self.jobs = name, tuple(jobs)
+        shown = f": {', '.join(jobs)}" if jobs else ""
+        super().__init__(f"jobs use the calendar {name!r}{shown}")
+
+
+class CalendarMismatch(VersionMismatch):
+    """Somebody else changed the calendar in between, or `If-None-Match: *` on one that exists."""
+
+    def __init__(self, name: str, current_version: int | None) -> None:
+        self.name, self.current_version = name, current_version
+        CronceError.__init__(self, f"calendar {name!r} is at version {current_version}")
+
+
 class AlreadyExists(CronceError):
     """`If-None-Match: *` on a job that exists."""
 

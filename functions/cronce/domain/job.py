@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from cronce.domain.calendar import Calendar
 from cronce.domain.overlap import Lock, Overlap
 from cronce.domain.plan import Due, Misfire
 from cronce.domain.retry import RetryPolicy
@@ -41,9 +42,9 @@ class Job:
     group: str = DEFAULT_GROUP
     reason: str = ""
 
-    def schedule(self) -> Schedule:
-        """Raises Unplannable."""
-        return schedule_of(self.plan)
+    def schedule(self, calendar: Calendar | None = None) -> Schedule:
+        """calendar: the named one, of a job that names one. Raises Unplannable."""
+        return schedule_of(self.plan, calendar)
 
     def misfire(self) -> Misfire:
         """Raises Unplannable."""
@@ -83,9 +84,9 @@ class StoredJob:
     lock: Lock | None = None
 
 
-def schedule_of(plan: Mapping[str, object]) -> Schedule:
+def schedule_of(plan: Mapping[str, object], calendar: Calendar | None = None) -> Schedule:
     """Raises Unplannable."""
-    return Schedule.from_plan(plan.get("schedule"))
+    return Schedule.from_plan(plan.get("schedule"), calendar)
 
 
 def misfire_of(plan: Mapping[str, object]) -> Misfire:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cronce import limits
+from cronce.domain.calendar import Calendar
 from cronce.domain.errors import Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job, StoredJob
@@ -13,6 +14,7 @@ from cronce.domain.message import Message
 from cronce.domain.overlap import lock_of
 from cronce.domain.plan import Missed
 from cronce.domain.schedule import jittered
+from cronce.domain.stamps import calendar_of
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,31 @@ def needs_missed(message: Message, stored: StoredJob | None, now: datetime) -> b
     return now - message.due > seconds(_grace(stored.job) - limits.CLOCK_DIFFERENCE)
 
 
+def needs_calendar(message: Message, stored: StoredJob | None, now: datetime) -> bool:
+    """Whether the schedule of a job that names a calendar is looked at. Only then is that read."""
+    if stored is None or message.key.trigger or calendar_of(stored.job.plan) is None:
+        return False
+    late = now - message.due > seconds(_grace(stored.job))
+    return late or message.generation != stored.job.generation
+
+
 def judge(
-    message: Message, stored: StoredJob | None, missed: Missed | None, now: datetime
+    message: Message,
+    stored: StoredJob | None,
+    missed: Missed | None,
+    now: datetime,
+    calendar: Calendar | None = None,
 ) -> Verdict:
-    """Rules of a job's life first, of time second. A triggered run ends early only by deletion."""
+    """Rules of a job's life first, of time second. A triggered run ends early only by deletion.
+
+    calendar: the one that the job names, where `needs_calendar`.
+    """
     if stored is None or stored.job.uid != message.key.uid:
         return Cancel("job_deleted", "the job was deleted")
     own = not message.key.trigger
     if own and stored.job.status == "paused":
         return Cancel("job_paused", "the job was paused")
-    if own and not _still_planned(message, stored.job):
+    if own and not _still_planned(message, stored.job, calendar):
         return Cancel("schedule_changed", "the schedule no longer contains this occurrence")
     if missed is not None:
         return Miss(missed.reason, f"recorded as {missed.reason} already")
@@ -70,7 +87,7 @@ def judge(
         return Skip("late", f"could not start within {deadline} s of its due time")
     if not own or _waits_in_line(message, stored):
         return Proceed()
-    return _judge_late(message, stored.job, now)
+    return _judge_late(message, stored.job, now, calendar)
 
 
 def _waits_in_line(message: Message, stored: StoredJob) -> bool:
@@ -78,17 +95,17 @@ def _waits_in_line(message: Message, stored: StoredJob) -> bool:
     return lock_of(message.key.uid, stored.lock).has(message.key)
 
 
-def _still_planned(message: Message, job: Job) -> bool:
+def _still_planned(message: Message, job: Job, calendar: Calendar | None) -> bool:
     """What fell due before the change stands; of what came after, only what the new plan has."""
     if message.generation == job.generation or message.key.scheduled_for <= job.changed_at:
         return True
     try:
-        return job.schedule().contains(message.key.scheduled_for)
+        return job.schedule(calendar).contains(message.key.scheduled_for)
     except Unplannable:
         return True
 
 
-def _judge_late(message: Message, job: Job, now: datetime) -> Verdict:
+def _judge_late(message: Message, job: Job, now: datetime, calendar: Calendar | None) -> Verdict:
     try:
         misfire = job.misfire()
         late = (now - message.due).total_seconds()
@@ -102,15 +119,15 @@ def _judge_late(message: Message, job: Job, now: datetime) -> Verdict:
             if misfire.window is None or late <= misfire.window:
                 return Proceed()
             return Skip("late", "older than the window of run_all")
-        if _later_one_is_due(message, job, now):
+        if _later_one_is_due(message, job, now, calendar):
             return Skip("superseded", "late, and a later occurrence has come due")
     except Unplannable:
         pass
     return Proceed()
 
 
-def _later_one_is_due(message: Message, job: Job, now: datetime) -> bool:
-    schedule = job.schedule()
+def _later_one_is_due(message: Message, job: Job, now: datetime, calendar: Calendar | None) -> bool:
+    schedule = job.schedule(calendar)
     later = schedule.next_after(message.key.scheduled_for)
     return later is not None and jittered(job.uid, later, schedule) <= now
 

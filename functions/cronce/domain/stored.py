@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
-from cronce.domain.calendar import ON_EXCLUDED, Calendar
+from cronce.domain.calendar import ON_EXCLUDED, Calendar, OnExcluded
 from cronce.domain.errors import Unplannable
 
 
@@ -51,7 +51,8 @@ class Fields:
 
 def calendar_to_plan(calendar: Calendar) -> dict[str, object]:
     if calendar.name is not None:
-        return {"name": calendar.name, "version": calendar.version or 0}
+        named: dict[str, object] = {"name": calendar.name, "version": calendar.version or 0}
+        return named | ({"on": calendar.chosen} if calendar.chosen else {})
     plan: dict[str, object] = {"on": calendar.on_excluded}
     if calendar.weekends:
         plan["weekends"] = True
@@ -71,7 +72,8 @@ def calendar_from_plan(value: object, named: Calendar | None) -> Calendar | None
     if "name" in value:
         if named is None or named.name != value["name"]:
             raise Unplannable(f"the calendar {str(value['name'])[:64]!r} is not there")
-        return named
+        chosen = Fields(value).word("on", ON_EXCLUDED)
+        return named.choosing(cast(OnExcluded | None, chosen))
     field = Fields(value)
     of = value.get("of")
     if field.word("on", ON_EXCLUDED) is None or not (

@@ -45,6 +45,7 @@ class Parts:
             check_target=self.check_target,
             check_payload=self.check_payload,
             holidays=holidays_from(now.year, INLINE_YEARS),
+            find_calendar=self.control.find_calendar,
         )
 
 

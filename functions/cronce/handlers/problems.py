@@ -9,6 +9,9 @@ from aws_lambda_powertools.event_handler import Response
 
 from cronce.domain.errors import (
     AlreadyExists,
+    CalendarInUse,
+    CalendarMismatch,
+    CalendarNotFound,
     CronceError,
     Fault,
     Invalid,
@@ -68,10 +71,13 @@ TABLE: tuple[tuple[type[CronceError], Problem], ...] = (
     (NoRoute, Problem(404, "no-route", "There is no such resource")),
     (JobNotFound, Problem(404, "job-not-found", "There is no such job")),
     (RunNotFound, Problem(404, "run-not-found", "There is no such run")),
+    (CalendarNotFound, Problem(404, "calendar-not-found", "There is no such calendar")),
     (MethodNotAllowed, Problem(405, "method-not-allowed", "The method is not allowed here")),
     (WrongState, Problem(409, "wrong-state", "Not possible in this state")),
     (Unplannable, Problem(409, "unplannable", "The job cannot be planned")),
     (KeyReused, Problem(409, "key-reused", "The Idempotency-Key was used for something else")),
+    (CalendarInUse, Problem(409, "calendar-in-use", "Jobs use the calendar")),
+    (CalendarMismatch, Problem(412, "version-mismatch", "The calendar has another version")),
     (VersionMismatch, Problem(412, "version-mismatch", "The job has another version")),
     (AlreadyExists, Problem(412, "already-exists", "The job exists already")),
     (TooLarge, Problem(413, "too-large", "The content is too large")),
@@ -119,6 +125,8 @@ def _extensions(error: Exception) -> dict[str, object]:
         return {"errors": [_shown(fault) for fault in error.faults[:MOST_FAULTS]]}
     if isinstance(error, VersionMismatch | AlreadyExists):
         return {"current_version": error.current_version}
+    if isinstance(error, CalendarInUse):
+        return {"jobs": list(error.jobs)}
     if isinstance(error, WrongState):
         return {"state": error.state}
     if isinstance(error, TooLarge):

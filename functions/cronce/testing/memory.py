@@ -31,6 +31,7 @@ from cronce.adapters.wire import Item
 from cronce.domain.instants import to_wire
 from cronce.domain.record import DispatchRecord
 from cronce.ports import Clock, DueItem, Lease
+from cronce.testing.memory_calendars import MemoryCalendars
 from cronce.testing.memory_jobs import MemoryJobs
 from cronce.testing.memory_lists import MemoryLists
 from cronce.testing.memory_queue import MemoryQueue, Received, Waiting
@@ -40,7 +41,7 @@ from cronce.testing.memory_runs import MemoryRuns
 __all__ = ["MemoryQueue", "MemoryStore", "Received", "Waiting"]
 
 
-class MemoryStore(MemoryJobs, MemoryRuns, MemoryLists):
+class MemoryStore(MemoryJobs, MemoryRuns, MemoryCalendars, MemoryLists):
     """`cronce.ports.Store`. clock: true time, by which an index lags; never what is written."""
 
     def __init__(self, clock: Clock, *, shards: int = limits.SHARDS, page: int = PAGE) -> None:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from cronce.adapters import recognise
+from cronce.adapters.calendar_items import (
+    CALENDAR_SK,
+    calendar_from_item,
+    calendar_pk,
+    user_sk,
+    user_to_item,
+)
 from cronce.adapters.items import (
     JOB_SK,
     LAST,
@@ -14,6 +21,7 @@ from cronce.adapters.items import (
     VERSION,
     is_known,
     job_pk,
+    mapping,
     missed_sk,
     present,
 )
@@ -29,12 +37,13 @@ from cronce.adapters.job_items import (
 )
 from cronce.adapters.locks import lock_from_item, lock_to_item
 from cronce.adapters.wire import Item
-from cronce.domain.errors import Unplannable
+from cronce.domain.errors import CalendarNotFound, Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
 from cronce.domain.job import Definition, Job, StoredJob
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
+from cronce.domain.stamps import Stamp, calendar_of, stamped, unstamped
 from cronce.ports import BrokenRow, DueJob
 from cronce.testing.memory_rows import MemoryRows
 
@@ -76,6 +85,7 @@ class MemoryJobs:
             if found is not None:
                 old = job_from_item(found)
                 return None if old.uid == job.uid else old
+            self._use(job, None, calendar_of(job.plan))
             self.rows.put(job_to_item(job))
             self.rows.put(definition_to_item(job.job_id, definition))
             return None
@@ -88,18 +98,15 @@ class MemoryJobs:
                 return False
             if not _is_as_read(found, believed):
                 return self._is_edited(found, spec, job)
+            self._use(job, calendar_of(believed.plan), calendar_of(job.plan))
             self.rows.put(present({**found, **job_changes(job, replan=replan)}))
             self.rows.put(spec)
             return True
 
     def _is_edited(self, found: Item, spec: Item, job: Job) -> bool:
         old = job_from_item(found)
-        same = (old.uid, old.version, old.plan, old.group) == (
-            job.uid,
-            job.version,
-            job.plan,
-            job.group,
-        )
+        same = (old.uid, old.version, old.group) == (job.uid, job.version, job.group)
+        same = same and unstamped(old.plan) == unstamped(job.plan)
         return same and self.rows.get(job_pk(job.job_id), SPEC_SK) == spec
 
     def delete_job(self, believed: Job) -> bool:
@@ -108,19 +115,53 @@ class MemoryJobs:
             found = self.rows.get(pk, JOB_SK)
             if found is not None and not _is_as_read(found, believed):
                 return False
+            if found is not None:
+                self._use(believed, calendar_of(believed.plan), None)
             self.rows.delete(pk, JOB_SK)
             self.rows.delete(pk, SPEC_SK)
             self.rows.delete(pk, LOCK_SK)
             return True
 
+    def _use(self, job: Job, before: str | None, now: str | None) -> None:
+        """What the job's transaction writes at calendars. Raises CalendarNotFound, UnknownVersion
+        before anything is written."""
+        if before == now:
+            return
+        rows = {
+            name: self.rows.get(calendar_pk(name), CALENDAR_SK) for name in (before, now) if name
+        }
+        for row in rows.values():
+            if row is not None:
+                calendar_from_item(row)
+        if now is not None and rows[now] is None:
+            raise CalendarNotFound(now)
+        for name, change in ((before, -1), (now, 1)):
+            row = rows.get(name) if name else None
+            if row is not None:
+                users = row["users"]
+                assert isinstance(users, int)
+                self.rows.put({**row, "users": users + change})
+        if before is not None:
+            self.rows.delete(calendar_pk(before), user_sk(job.job_id))
+        if now is not None:
+            self.rows.put(user_to_item(now, job.job_id, job.uid))
+
     def advance(
-        self, due: DueJob, then: Due | None, *, runs_planned: int, reason: str = ""
+        self,
+        due: DueJob,
+        then: Due | None,
+        *,
+        runs_planned: int,
+        reason: str = "",
+        stamp: Stamp | None = None,
     ) -> bool:
         changes = {"runs_planned": runs_planned or None, **index_entry(then)}
         if then is None:
             changes |= {"status": "ended", "reason": reason or None}
         with self.rows.lock:
             found = self.rows.get(job_pk(due.job_id), JOB_SK)
+            if found is not None and stamp is not None:
+                changes |= {"plan": stamped(mapping(found, "plan"), stamp)}
             if self._moved(found, due, changes):
                 return True
             return found is not None and recognise.advanced(job_from_item(found), due, then)
