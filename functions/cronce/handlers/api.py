@@ -11,7 +11,15 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 
 from cronce.control import Control
-from cronce.handlers import problems, routes_jobs, routes_meta, routes_runs, routes_schedules
+from cronce.domain.named import check_calendar_name
+from cronce.handlers import (
+    problems,
+    routes_calendars,
+    routes_jobs,
+    routes_meta,
+    routes_runs,
+    routes_schedules,
+)
 from cronce.handlers.operations import Answered, Operation, Parts
 from cronce.handlers.request import Request, check_job_id
 from cronce.jsontext import compact
@@ -21,6 +29,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *routes_jobs.OPERATIONS,
     *routes_runs.OPERATIONS,
     *routes_schedules.OPERATIONS,
+    *routes_calendars.OPERATIONS,
     *routes_meta.OPERATIONS,
 )
 JSON = "application/json"
@@ -104,7 +113,9 @@ def _why_not_found(event: Mapping[str, Any], table: tuple[Operation, ...]) -> Ex
     if allowed := [o.method for o in table if _pattern(o.path).fullmatch(path)]:
         steps = path.split("/")
         try:
-            if method in allowed:
+            if method in allowed and steps[1] == "calendars":
+                check_calendar_name(steps[2], "path:calendar")
+            elif method in allowed:
                 check_job_id(steps[2])
         except Exception as invalid:
             return invalid

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from cronce import __version__
-from cronce.handlers import models, problems
+from cronce.domain.calendar import NAME
+from cronce.handlers import models, models_calendars, problems
 from cronce.handlers.operations import Operation, Parameter
 
 TITLE = "cronce"
@@ -22,7 +23,7 @@ ABOUT = (
 )
 # Which any operation may answer.
 ALWAYS = (403, 404, 429, 500, 503)
-ETAG = {"description": "The version of the job.", "schema": {"type": "string"}}
+ETAG = {"description": "The version.", "schema": {"type": "string"}}
 NULL_IS_ABSENT: tuple[type[BaseModel], ...] = (
     models.Dst,
     models.Schedule,
@@ -35,9 +36,14 @@ NULL_IS_ABSENT: tuple[type[BaseModel], ...] = (
     models.Preview,
     models.FaultShown,
     models.Problem,
+    models_calendars.Excluded,
+    models_calendars.Holidays,
+    models_calendars.Replan,
 )
+VERSIONED = (models.StoredJob, models_calendars.StoredCalendar, models_calendars.PutCalendar)
 JOB_ID = {"$ref": "#/components/parameters/job_id"}
 RUN_ID = {"$ref": "#/components/parameters/run_id"}
+CALENDAR = {"$ref": "#/components/parameters/calendar"}
 
 
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _schemas(table),
-            "parameters": {"job_id": _job_id(), "run_id": _run_id()},
+            "parameters": {"job_id": _job_id(), "run_id": _run_id(), "calendar": _calendar()},
             "responses": {str(s): _problem(s) for s in sorted(_statuses(table))},
             "securitySchemes": {
                 "sigv4": {
@@ -75,6 +81,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": [
             *([JOB_ID] if "{job_id}" in operation.path else []),
             *([RUN_ID] if "{run_id}" in operation.path else []),
+            *([CALENDAR] if "{calendar}" in operation.path else []),
             *(_parameter(p, "query") for p in operation.query),
             *(_parameter(p, "header") for p in operation.headers),
         ],
@@ -102,7 +109,7 @@ def _answer(status: int, model: type[BaseModel] | None) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     if model is not None:
         answer["content"] = {"application/json": {"schema": _ref(model)}}
-    if model is models.StoredJob:
+    if model in VERSIONED:
         answer["headers"] = {"ETag": ETAG}
     return answer
 
@@ -173,6 +180,11 @@ def _job_id() -> dict[str, Any]:
 
 def _run_id() -> dict[str, Any]:
     return {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _calendar() -> dict[str, Any]:
+    schema = {"type": "string", "pattern": f"^{NAME.pattern}$"}
+    return {"name": "calendar", "in": "path", "required": True, "schema": schema}
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ TABLE: tuple[tuple[type[CronceError], Problem], ...] = (
     (Unplannable, Problem(409, "unplannable", "The job cannot be planned")),
     (KeyReused, Problem(409, "key-reused", "The Idempotency-Key was used for something else")),
     (CalendarInUse, Problem(409, "calendar-in-use", "Jobs use the calendar")),
-    (CalendarMismatch, Problem(412, "version-mismatch", "The calendar has another version")),
+    (CalendarMismatch, Problem(412, "calendar-mismatch", "The calendar has another version")),
     (VersionMismatch, Problem(412, "version-mismatch", "The job has another version")),
     (AlreadyExists, Problem(412, "already-exists", "The job exists already")),
     (TooLarge, Problem(413, "too-large", "The content is too large")),

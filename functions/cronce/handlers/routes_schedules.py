@@ -10,6 +10,7 @@ from cronce.describe import describe
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid
 from cronce.domain.instants import to_api
+from cronce.domain.named import named_in_document
 from cronce.domain.overlap import OVERLAPS
 from cronce.domain.preview import MAX_COUNT, Upcoming, upcoming, warnings
 from cronce.domain.schedule import Schedule, parse_schedule
@@ -29,7 +30,7 @@ def upcoming_of_job(parts: Parts, request: Request) -> Answered:
     count = request.number("count", 1, MAX_COUNT, COUNT)
     after = request.instant("after") or parts.control.ports.clock.now()
     job, definition = stored.job, stored.definition
-    schedule = job.schedule()
+    schedule = parts.control.schedule_of(job)
     found = upcoming(schedule, uid=job.uid, after=after, count=count, runs_planned=job.runs_planned)
     told = warnings(schedule, definition.timeout, definition.overlap)
     return Answered(200, _document(schedule, found, told))
@@ -41,8 +42,10 @@ def preview(parts: Parts, request: Request) -> Answered:
         raise Invalid.one("", "wrong_type", "not an object", f"an object with {', '.join(FIELDS)}")
     after, count, timeout, overlap = _options(doc, parts.control.ports.clock.now())
     holidays = holidays_from(after.year, INLINE_YEARS)
+    name = named_in_document(doc["schedule"])
+    calendar = parts.control.find_calendar(name) if name else None
     try:
-        schedule = parse_schedule(doc["schedule"], now=after, holidays=holidays)
+        schedule = parse_schedule(doc["schedule"], now=after, holidays=holidays, calendar=calendar)
     except Invalid as e:
         raise Invalid([fault.under("/schedule") for fault in e.faults]) from None
     found = upcoming(schedule, uid="", after=after, count=count)
