@@ -3,9 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from cronce.domain.calendar import Calendar
 from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.job import Definition, Job, make_plan
 from cronce.domain.misfire import Misfire
+from cronce.domain.named import NamedCalendar
 from cronce.domain.plan import Due
 from cronce.domain.record import DispatchRecord, Sent, first_look
 from cronce.domain.run import Entry, LogPointer, Outcome
@@ -17,6 +19,8 @@ AT = datetime(2026, 11, 30, 10, tzinfo=UTC)
 UID = "k3f9a2qd"
 HISTORY = 30 * 86_400
 SHARDS = 16
+# 25 and 26 December 2026.
+HOLIDAYS = frozenset({20_812, 20_813})
 
 
 def after(seconds: float) -> datetime:
@@ -53,6 +57,24 @@ def a_definition(**changes: object) -> Definition:
         updated_by="somebody",
     )
     return replace(definition, **changes)  # type: ignore[arg-type]
+
+
+def a_calendar(name: str = "closed", version: int = 1, **changes: object) -> NamedCalendar:
+    content = Calendar(
+        dates=frozenset({20_788}), weekends=True, holidays=("DE", "BY"), holiday_dates=HOLIDAYS
+    )
+    named = NamedCalendar(content.named(name, version), AT, AT, "somebody", "somebody")
+    return replace(named, **changes)  # type: ignore[arg-type]
+
+
+def a_plan(calendar: NamedCalendar) -> dict[str, object]:
+    """Of a job that names it."""
+    schedule = parse_schedule(
+        {"cron": "* * * * *", "timezone": "Europe/Berlin", "calendar": calendar.name},
+        now=AT - timedelta(days=1),
+        calendar=calendar.calendar,
+    )
+    return make_plan(schedule, Misfire())
 
 
 def due_job(job: Job) -> DueJob:

@@ -139,7 +139,7 @@ def _counting(name: str, users: str) -> Update:
 def is_gone(writes: Sequence[Write], refused: Sequence[Refusal | None], name: str | None) -> bool:
     """Whether a transaction was refused for want of this calendar. Raises UnknownVersion for one
     that a newer release has written, Unplannable for one that cannot be read."""
-    for write, refusal in zip(writes, refused, strict=True):
+    for write, refusal in zip(writes, refused, strict=False):
         if refusal is None or not isinstance(write, Update) or name is None:
             continue
         if (write.pk, write.sk) == (calendar_pk(name), CALENDAR_SK):
