@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cronce.cli import jobs, local, runs
+from cronce.cli import calendars, jobs, local, runs
 from cronce.cli.connect import Choice, connect
 from cronce.cli.exits import FAILED, USAGE, CommandError, complain, of_answer
 from cronce.cli.options import JobId, Json
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
+calendars.register(app)
 local.register(app)
 
 

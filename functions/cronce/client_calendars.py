@@ -1,0 +1,81 @@
+"""The part of the client that manages named calendars and plans jobs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cronce.client_views import Document, segment
+
+
+class Calendars:
+    """What `Client` inherits."""
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | str | bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool = True,
+        gone_is_done: bool = False,
+    ) -> Document:
+        raise NotImplementedError
+
+    def _pages(
+        self, path: str, key: str, query: Mapping[str, Any], limit: int | None
+    ) -> Iterator[Document]:
+        raise NotImplementedError
+
+    def put_calendar(
+        self,
+        name: str,
+        document: Mapping[str, Any] | str | bytes,
+        *,
+        if_match: int | None = None,
+        if_none_match: bool = False,
+    ) -> Document:
+        """Creates it or replaces what it excludes. ``replanned`` has a cursor where the calendar
+        has more jobs than one call plans again: go on with ``replan``."""
+        conditions = _if_match(if_match) | ({"If-None-Match": "*"} if if_none_match else {})
+        repeatable = not conditions
+        return self._call(
+            "PUT", _calendar(name), body=document, headers=conditions, repeatable=repeatable
+        )
+
+    def get_calendar(self, name: str) -> Document:
+        return self._call("GET", _calendar(name))
+
+    def list_calendars(self, *, limit: int | None = None) -> Iterator[Document]:
+        """By name. limit: calendars in all."""
+        return self._pages("/calendars", "calendars", {}, limit)
+
+    def delete_calendar(self, name: str, *, if_match: int | None = None) -> None:
+        """Refused while jobs name it. A repeated call that finds it gone is a success."""
+        self._call("DELETE", _calendar(name), headers=_if_match(if_match), gone_is_done=True)
+
+    def replan(
+        self,
+        *,
+        dry_run: bool = False,
+        calendar: str | None = None,
+        cursor: str | None = None,
+    ) -> Iterator[Document]:
+        """Pages until the end of the active jobs, or of those that name the calendar."""
+        asked = {"dry_run": dry_run, "calendar": calendar, "cursor": cursor}
+        body = {name: value for name, value in asked.items() if value}
+        while True:
+            page = self._call("POST", "/replan", body=body)
+            yield page
+            if not page.get("cursor"):
+                return
+            body["cursor"] = page["cursor"]
+
+
+def _calendar(name: str) -> str:
+    return f"/calendars/{segment(name)}"
+
+
+def _if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}
