@@ -80,6 +80,15 @@ def test_a_killed_emulator_is_not_taken_for_a_running_one(home: Path) -> None:
     assert emulator.start(home=home).pid != first.pid
 
 
+def test_what_a_killed_emulator_forgot_is_deployed_again(home: Path) -> None:
+    first = emulator.up(home=home)
+    os.killpg(first.pid, signal.SIGKILL)
+    eventually(lambda: emulator.status(home) is None, 10)
+    second = emulator.up(home=home)
+    dynamodb = second.session().client("dynamodb", endpoint_url=second.endpoint)
+    assert dynamodb.list_tables()["TableNames"] == [second.outputs["TableName"]]
+
+
 def test_a_taken_port_is_given_up(home: Path) -> None:
     first = emulator.start(home=home)
     emulator.down(home=home)

@@ -5,23 +5,17 @@ emulator holds a lock on ``alive.lock`` as long as it lives, so nobody takes a s
 it. A clean stop writes its state; the port is kept, because functions hold addresses with it.
 """
 
-import fcntl
 import json
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import boto3
+from botocore.exceptions import ClientError
 
-from cronce.cli import cdk, toolchain
+from cronce.cli import cdk, process, toolchain
 from cronce.cli.deployment import own_outputs, reachable
 from cronce.cli.toolchain import Progress, ToolError, say
 
@@ -30,8 +24,6 @@ REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 
 _RECORD = "emulator.json"
-_START_SECONDS = 60
-_STOP_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class Emulator:
 
     @property
     def log(self) -> Path:
-        return self.home / "emulator.log"
+        return self.home / process.LOG
 
     def session(self) -> boto3.Session:
         """For clients of it; each still needs ``endpoint_url=emulator.endpoint``."""
@@ -89,7 +81,7 @@ def home_folder(home: Path | None = None) -> Path:
 def status(home: Path | None = None) -> Emulator | None:
     """The emulator that runs in this folder, or None."""
     folder = home_folder(home)
-    if not _alive(folder):
+    if not process.is_alive(folder):
         return None
     recorded = _read(folder)
     if recorded is None:
@@ -141,17 +133,17 @@ def start(*, home: Path | None = None, progress: Progress = say) -> Emulator:
         if running is not None:
             return running
         last = _read(folder)
-        port = last.port if last and _is_free(last.port) else _free_port()
+        port = last.port if last and process.is_free(last.port) else process.free_port()
         if last and port != last.port:
             progress(f"port {last.port} is taken: this emulator moves to {port}")
         progress(f"starting the emulator on 127.0.0.1:{port}")
-        pid = _spawn(folder, python, port)
+        pid = process.spawn(folder, python, port, ACCOUNT, REGION)
         started = replace(last, port=port, pid=pid) if last else Emulator(folder, port, pid)
         _write(started)
         try:
-            _await_health(started)
+            process.await_health(folder, port)
         except BaseException:
-            _stop(started)
+            process.stop(folder, pid)
             raise
         return started
 
@@ -174,11 +166,9 @@ def deploy(
     choices = cdk.Choices(stack or running.stack, "emulator", targets, blocks)
     env = {**running.exports(), "CDK_HOME": str(folder / "cdk"), "NO_PROXY": "127.0.0.1,localhost"}
     env |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
-    bootstrapped = folder / "bootstrapped"
-    if not bootstrapped.is_file():
+    if not _is_bootstrapped(running):
         progress("bootstrapping the emulator")
         cdk.bootstrap(ACCOUNT, REGION, env=env, progress=progress)
-        bootstrapped.touch()
     progress(f"deploying {choices.stack}")
     outputs = cdk.deploy(choices, env=env, output=folder / "cdk.out", progress=progress)
     deployed = replace(
@@ -201,117 +191,28 @@ def down(*, home: Path | None = None, reset: bool = False, progress: Progress = 
         running = status(folder)
         if running is not None:
             progress("stopping the emulator")
-            _stop(running)
+            process.stop(folder, running.pid)
         if reset:
             for name in ("state", "s3", "tmp", "cdk", "cdk.out"):
                 shutil.rmtree(folder / name, ignore_errors=True)
-            for name in ("bootstrapped", _RECORD, "cdk.out.outputs.json", "emulator.log"):
+            for name in (_RECORD, "cdk.out.outputs.json", process.LOG):
                 (folder / name).unlink(missing_ok=True)
     return running is not None
 
 
 def function_processes(emulator: Emulator, function: str) -> list[int]:
     """Process ids of a function's environments (``outputs["WorkerFunction"]`` and the like)."""
-    found = []
-    for pid, command in _commands():
-        with suppress(ProcessLookupError, PermissionError):
-            if f"ministack-lambda-{function}-" in command and os.getpgid(pid) == emulator.pid:
-                found.append(pid)
-    return found
+    return process.of_group(emulator.pid, f"ministack-lambda-{function}-")
 
 
-def _commands() -> Iterator[tuple[int, str]]:
-    """Every process with its command line; from /proc where there is one, as ps may be missing."""
-    if Path("/proc/self/cmdline").exists():
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdigit():
-                with suppress(OSError):
-                    yield int(folder.name), (folder / "cmdline").read_text(errors="replace")
-        return
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=", "-o", "args="], capture_output=True, text=True, check=True
-    )
-    for line in listed.stdout.splitlines():
-        pid, _, command = line.strip().partition(" ")
-        yield int(pid), command
-
-
-def _spawn(folder: Path, python: Path, port: int) -> int:
-    shutil.rmtree(folder / "tmp", ignore_errors=True)
-    for name in ("state", "s3", "tmp"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    env = {
-        "PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin",
-        "HOME": str(folder / "tmp"),
-        "TMPDIR": str(folder / "tmp"),
-        "GATEWAY_PORT": str(port),
-        "BIND_HOST": "127.0.0.1",
-        "STATE_DIR": str(folder / "state"),
-        "S3_DATA_DIR": str(folder / "s3"),
-        "PERSIST_STATE": "1",
-        "S3_PERSIST": "1",
-        "IOT_MTLS_ENABLED": "0",
-        "MINISTACK_ACCOUNT_ID": ACCOUNT,
-        "MINISTACK_REGION": REGION,
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
-    }
-    with (folder / "alive.lock").open("w") as alive, (folder / "emulator.log").open("ab") as log:
-        fcntl.flock(alive, fcntl.LOCK_EX)
-        child = subprocess.Popen(
-            [str(python), "-m", "ministack"],
-            env=env,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            pass_fds=[alive.fileno()],
-        )
-    child.returncode = 0  # it outlives this process: nobody waits for it here
-    return child.pid
-
-
-def _await_health(emulator: Emulator) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < deadline and _alive(emulator.home):
-        with suppress(OSError), opener.open(f"{emulator.endpoint}/_ministack/health", timeout=5):
-            return
-        time.sleep(0.05)
-    tail = "\n".join(emulator.log.read_text(errors="replace").splitlines()[-15:])
-    raise ToolError(f"the emulator did not start ({emulator.log}):\n{tail}")
-
-
-def _stop(emulator: Emulator) -> None:
-    """A clean stop, which writes the state; then whatever is left of its group is killed."""
-    with suppress(ProcessLookupError):
-        os.kill(emulator.pid, signal.SIGTERM)
-    _until_dead(emulator.home)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(emulator.pid, signal.SIGKILL)
-    _until_dead(emulator.home)
-    with suppress(ChildProcessError):
-        os.waitpid(emulator.pid, 0)
-    shutil.rmtree(emulator.home / "tmp", ignore_errors=True)
-
-
-def _until_dead(folder: Path) -> None:
-    deadline = time.monotonic() + _STOP_SECONDS
-    while _alive(folder) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-
-def _alive(folder: Path) -> bool:
-    """Whether an emulator holds this folder's lock."""
+def _is_bootstrapped(running: Emulator) -> bool:
+    """Asked of the emulator, for one that was killed has forgotten it."""
+    client = running.session().client("cloudformation", endpoint_url=running.endpoint)
     try:
-        with (folder / "alive.lock").open() as handle:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
+        client.describe_stacks(StackName="CDKToolkit")
+    except ClientError:
         return False
-    except BlockingIOError:
-        return True
-    return False
+    return True
 
 
 def _read(folder: Path) -> Emulator | None:
@@ -329,16 +230,3 @@ def _write(emulator: Emulator) -> None:
     draft = emulator.home / f".{_RECORD}"
     draft.write_text(json.dumps(record, indent=1))
     draft.replace(emulator.home / _RECORD)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
-
-
-def _is_free(port: int) -> bool:
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            return True
-    except OSError:
-        return False
