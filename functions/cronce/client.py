@@ -13,14 +13,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from botocore import exceptions as botocore_errors
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.httpsession import URLLib3Session
 
-Document = dict[str, Any]
+from cronce.client_calendars import Calendars
+from cronce.client_views import BadId, Document, Views, segment
+
+__all__ = ["ApiError", "BadId", "Client", "Document", "NotSigned", "Unreachable"]
+
 Body = Mapping[str, Any] | str | bytes
 
 SERVICE = "execute-api"
@@ -59,16 +63,12 @@ class Unreachable(Exception):
     """No answer: nothing listens there, the name is unknown, or it took too long."""
 
 
-class BadId(ValueError):
-    """An id that cannot stand in a URL."""
-
-
 class NotSigned(Exception):
     """There are no credentials to sign with."""
 
 
 @dataclass
-class Client:
+class Client(Views, Calendars):
     """One deployment.
 
     api_url: with the stage. credentials: botocore's, or anything with ``get_frozen_credentials``.
@@ -288,18 +288,11 @@ class Client:
 
 
 def _job(job_id: str) -> str:
-    return f"/jobs/{_segment(job_id)}"
+    return f"/jobs/{segment(job_id)}"
 
 
 def _run(job_id: str, run_id: str) -> str:
-    return f"{_job(job_id)}/runs/{_segment(run_id)}"
-
-
-def _segment(text: str) -> str:
-    """One segment of a path. BadId for what every URL parser would take away."""
-    if text in ("", ".", ".."):
-        raise BadId(f"{text!r} cannot stand in a URL")
-    return quote(text, safe="")
+    return f"{_job(job_id)}/runs/{segment(run_id)}"
 
 
 def _conditions(if_match: int | None, if_none_match: bool) -> dict[str, str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cronce.cli.docs import page
+from cronce.cli.docs import of_checkout, page
 
 from .conftest import Done
 
@@ -109,3 +111,35 @@ def test_the_documentation_page_escapes_and_loads_nothing() -> None:
     assert "<script" not in text
     assert "http" not in text
     assert "src=" not in text
+
+
+def test_the_page_shows_every_operation_of_the_api() -> None:
+    document = of_checkout()
+    assert document is not None
+    text = page(document)
+    for path, item in document["paths"].items():
+        for method in item:
+            if method in ("get", "put", "post", "patch", "delete"):
+                assert f"<h2>{method.upper()} {path}</h2>" in text
+
+
+def test_the_page_is_served(tmp_path: Path) -> None:
+    """Without a deployment, from the checkout's copy; Ctrl-C ends it."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "cronce.cli.main", "docs", "--no-browser"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        address = child.stdout.readline().split()[0]
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(address, timeout=30) as answer:
+            assert b"/jobs/{job_id}" in answer.read()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=30) == 130
+    finally:
+        child.kill()
+        child.communicate()

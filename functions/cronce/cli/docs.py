@@ -50,6 +50,18 @@ def serve(document: Mapping[str, Any], port: int, browser: bool) -> None:
         server.serve_forever()
 
 
+def of_checkout() -> dict[str, Any] | None:
+    """The committed copy, if this is run in a checkout that has one."""
+    from cronce.cli import toolchain
+
+    try:
+        text = (toolchain.checkout() / "docs" / "openapi.json").read_text(encoding="utf-8")
+    except (toolchain.ToolError, OSError):
+        return None
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
 def page(document: Mapping[str, Any]) -> str:
     """The whole OpenAPI document as HTML; everything in it is escaped."""
     info = document.get("info") or {}

@@ -91,7 +91,7 @@ def upcoming(
 @app.command()
 def demo(
     seconds: Annotated[
-        int, typer.Option(min=60, max=3600, help="How long runs are shown before judging.")
+        int, typer.Option(min=75, max=3600, help="How long runs are shown before judging.")
     ] = 90,
     keep: Annotated[bool, typer.Option(help="Keep the emulator's folder, to look at it.")] = False,
 ) -> None:
@@ -109,10 +109,18 @@ def docs(
     port: Annotated[int, typer.Option(help="0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Serve the API's documentation on this machine."""
+    """Serve the API's documentation on this machine: the deployment's, else the checkout's."""
     from cronce.cli import docs as serving
+    from cronce.cli.deployment import DeploymentError
 
-    serving.serve(connect(context.obj).openapi(), port, browser)
+    try:
+        document = connect(context.obj).openapi()
+    except (CommandError, DeploymentError):
+        copy = serving.of_checkout()
+        if copy is None:
+            raise
+        document = copy
+    serving.serve(document, port, browser)
 
 
 @app.command()
