@@ -17,7 +17,7 @@ from cronce.domain.plan import (
     passed_over,
     plan,
 )
-from cronce.domain.schedule import Schedule, parse_schedule
+from cronce.domain.schedule import Schedule, jittered, parse_schedule
 
 UID = "k3f9a2qd"
 HORIZON = timedelta(seconds=195)
@@ -139,6 +139,25 @@ def test_one_late_occurrence_just_runs_by_run_once(at):
     found = visit(schedule("0 9 * * *"), current)
     assert (found.fire, found.missed) == ((current,), None)
     assert found.next == at_once(at("2026-11-30T09:00:00Z"))
+
+
+def test_of_two_late_ones_the_second_runs_by_run_once(at):
+    current = at_once(at("2026-11-29T08:00:00Z"))
+    found = visit(schedule("0 * * * *"), current, now=at("2026-11-29T09:30:00Z"))
+    assert times(found.fire) == ["29 09:00:00"]
+    assert found.missed == Missed(current.scheduled_for, current.scheduled_for, 1, "run_once")
+
+
+def test_late_counts_from_the_jittered_time(at):
+    of = schedule({"cron": "0 * * * *", "jitter": "50m"})
+    ten = at("2026-11-29T10:00:00Z")
+    uid = next(f"u{n}" for n in range(99) if jittered(f"u{n}", ten, of).minute > 30)
+    found = plan(uid=uid, schedule=of, misfire=parse_misfire("skip"), horizon=HORIZON,
+                 current=first_due(uid, of, ten - timedelta(hours=3)),
+                 now=jittered(uid, ten, of) + timedelta(seconds=90))  # fmt: skip
+    assert [due.scheduled_for for due in found.fire][:1] == [ten]
+    assert found.missed.last == ten - timedelta(hours=1)
+    assert found.missed.count == 2
 
 
 def test_b43_run_all_is_capped_and_spread_and_says_what_it_dropped(at):
@@ -316,6 +335,7 @@ def test_every_occurrence_is_fired_once_or_counted_once(data):
             counted += found.missed.count
             assert of.contains(found.missed.first)
             assert of.contains(found.missed.last)
+            assert jittered(UID, found.missed.last, of) < now - timedelta(seconds=90)
         fired += found.fire
         current = found.next
     instants = [due.scheduled_for for due in fired]

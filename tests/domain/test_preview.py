@@ -55,6 +55,13 @@ def test_an_ordinary_occurrence_at_the_end_of_a_gap_is_not_moved():
     assert only.note is None
 
 
+def test_a_day_that_fires_by_itself_is_not_shifted():
+    calendar = {"exclude": {"weekends": True}, "on_excluded": "next_business_day"}
+    daily = look(berlin("0 9 * * *", calendar=calendar), "2026-04-30T12:00:00Z", 2)
+    assert [each.local[:10] for each in daily] == ["2026-05-01", "2026-05-04"]
+    assert [each.note for each in daily] == [None, None]
+
+
 def test_preview_and_tick_cannot_differ():
     schedule = parse_schedule(berlin("*/20 1-3 * * *", jitter=600), now=NOW)
     at = datetime.fromisoformat("2026-10-24T12:00:00Z")

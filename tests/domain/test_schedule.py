@@ -30,7 +30,7 @@ DOCUMENTS = [
     "*/15 * * * *",
     "@daily",
     "cron(0 10 ? * MON-FRI *)",
-    "rate(5 minutes)",
+    "rate(2 minutes)",
     "rate(1 hour)",
     "at(2026-12-24T18:00:00)",
     {"cron": "10,40 * * * * *", "seconds": True},

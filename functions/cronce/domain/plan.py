@@ -167,11 +167,10 @@ class _Walk:
             return None
         first = self.at
         latest = self._latest_due_before(before, first)
-        kept = latest if keep_last else None
         last = self._previous(latest, first) if keep_last else latest
         if last is None:
             return None
-        self.at = kept or self._after(last)
+        self.at = self._after(last)
         count = 1 + self.schedule.count(first.scheduled_for, last.scheduled_for)
         return Missed(first.scheduled_for, last.scheduled_for, count, policy)
 
