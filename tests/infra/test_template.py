@@ -98,7 +98,7 @@ class TestTable:
         assert indexes == {
             "next_run": (
                 [("shard", "N"), ("next_run", "S")],
-                ["generation", "next_occurrence", "plan", "runs_planned", "uid", "v"],
+                ["generation", "group", "next_occurrence", "plan", "runs_planned", "uid", "v"],
             ),
             "by_group": ([("group", "S"), ("job_id", "S")], []),
             "attention": ([("day", "S"), ("finished_at", "S")], ["status", "v"]),
