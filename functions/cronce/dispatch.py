@@ -8,65 +8,35 @@ the run claimed. What was sent and lost is found through the record (`reconcile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from cronce import limits
+from cronce import backfill, limits
 from cronce.calendars import Calendars
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.instants import seconds, to_wire
-from cronce.domain.job import misfire_of, schedule_of
-from cronce.domain.message import Message
+from cronce.domain.job import DEFAULT_GROUP, misfire_of, schedule_of
 from cronce.domain.plan import Plan, plan
 from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
 from cronce.domain.replan import settled, taken_up
-from cronce.domain.schedule import Schedule
 from cronce.domain.stamps import news, stamp_for, stamp_of
+from cronce.groups import Groups
 from cronce.missed import record as record_missed
-from cronce.ports import BrokenRow, DueItem, DueJob, DueRecord, DueRun, Lease, Outgoing, Ports
+from cronce.ports import (
+    BrokenRow,
+    DueBackfill,
+    DueItem,
+    DueJob,
+    DueRecord,
+    DueRun,
+    Lease,
+    Outgoing,
+    Ports,
+)
 from cronce.reconcile import reconcile
 from cronce.settings import Settings
-
-
-@dataclass
-class TickReport:
-    """What a tick did, in counts. finished: nothing that was due is left."""
-
-    led: bool = False
-    finished: bool = False
-    sent: int = 0
-    advanced: int = 0
-    resent: int = 0
-    failed: int = 0
-    errors: int = 0
-    claimed_up_to: datetime | None = None
-
-
-@dataclass
-class Visit:
-    """A job and its plan, or a waiting run, on its way through the steps. schedule: what the job
-    was planned with."""
-
-    item: DueJob | DueRun
-    runs: tuple[Sent, ...]
-    plan: Plan | None = None
-    schedule: Schedule | None = None
-    sent: bool = True
-
-    def only_up_to(self, now: datetime) -> Visit:
-        """Without what is intended after `now`: that belongs to the schedule that follows."""
-        assert self.plan is not None
-        fire = tuple(d for d in self.plan.fire if d.scheduled_for <= now)
-        if len(fire) == len(self.plan.fire):
-            return self
-        kept = replace(
-            self.plan,
-            fire=fire,
-            next=self.plan.fire[len(fire)],
-            runs_planned=self.plan.runs_planned - len(self.plan.fire) + len(fire),
-        )
-        return replace(self, runs=self.runs[: len(fire)], plan=kept)
+from cronce.visits import TickReport, Visit
 
 
 @dataclass
@@ -112,14 +82,18 @@ def _drain(
     report: TickReport,
 ) -> None:
     items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
-    calendars = Calendars(ports.store)
+    calendars, groups = Calendars(ports.store), Groups(ports.store)
     batch = _Batch()
     for item in _once(items):
         if ports.clock.now() >= deadline:
             return
         if isinstance(item, DueRecord):
             if item.at <= now:
-                reconcile(ports, lease, item, now, report)
+                _try_to_reconcile(ports, lease, item, now, report)
+            continue
+        if isinstance(item, DueBackfill):
+            if item.at <= now:
+                _try_to_fill(ports, settings, item, calendars, lease.owner, report)
             continue
         visit = _look(ports, settings, item, now, report, calendars)
         if visit is None:
@@ -127,9 +101,9 @@ def _drain(
         batch.visits.append(visit)
         batch.runs += len(visit.runs)
         if batch.runs >= MAX_RUNS or len(batch.visits) >= MAX_RUNS:
-            _try_dispatch(ports, settings, batch.visits, now, lease.owner, report)
+            _try_dispatch(ports, settings, batch.visits, now, lease.owner, report, groups)
             batch = _Batch()
-    _try_dispatch(ports, settings, batch.visits, now, lease.owner, report)
+    _try_dispatch(ports, settings, batch.visits, now, lease.owner, report, groups)
     report.finished = True
 
 
@@ -140,13 +114,69 @@ def _try_dispatch(
     now: datetime,
     by: str,
     report: TickReport,
+    groups: Groups,
 ) -> None:
     """A batch that cannot be dispatched now stays due; those after it have their turn."""
     try:
-        dispatch(ports, settings, visits, now, by=by, report=report)
+        dispatch(ports, settings, visits, now, by=by, report=report, groups=groups)
     except Unavailable as e:
         report.failed += len(visits)
         ports.observer.event("dispatch_failed", reason=str(e))
+
+
+def _try_to_reconcile(
+    ports: Ports, lease: Lease, item: DueRecord, now: datetime, report: TickReport
+) -> None:
+    """A record that cannot be read, or not now, keeps nobody waiting: the next tick meets it."""
+    try:
+        reconcile(ports, lease, item, now, report)
+    except CronceError as e:
+        report.failed += 1
+        ports.observer.event("reconcile_failed", record=item.record_id, reason=str(e))
+
+
+def _try_to_fill(
+    ports: Ports,
+    settings: Settings,
+    item: DueBackfill,
+    calendars: Calendars,
+    by: str,
+    report: TickReport,
+) -> None:
+    """One row's trouble is its own: it stays due."""
+    try:
+        fill(ports, settings, item, calendars, by=by, report=report)
+    except CronceError as e:
+        report.failed += 1
+        ports.observer.event("backfill_failed", job=item.job_id, reason=str(e))
+
+
+def fill(
+    ports: Ports,
+    settings: Settings,
+    item: DueBackfill,
+    calendars: Calendars,
+    *,
+    by: str,
+    report: TickReport,
+) -> None:
+    """One visit of a backfill: its next runs are written, dispatched, and the cursor moves on. What
+    cannot be dispatched now lies in the index. Raises Unavailable."""
+    now = ports.clock.now()
+    step = backfill.step(ports, item, calendars, now)
+    if step is None:
+        return
+    starts = backfill.starts_of(step.runs, now)
+    visits = [
+        Visit(run, (Sent(run.key, 0, run.at, start),))
+        for run, start in zip(step.runs, starts, strict=True)
+    ]
+    try:
+        dispatch(ports, settings, visits, now, by=by, report=report)
+    except Unavailable as e:
+        ports.observer.event("dispatch_left_to_tick", job=item.job_id, reason=str(e))
+    ports.store.update_backfill(step.believed, step.then)
+    ports.observer.event("backfill", job=item.job_id, id=item.backfill_id, status=step.then.status)
 
 
 def _once(items: Iterable[DueItem]) -> Iterator[DueItem]:
@@ -241,8 +271,13 @@ def dispatch(
     *,
     by: str,
     report: TickReport,
+    groups: Groups | None = None,
 ) -> None:
-    """Record, send, advance: steps 3 to 5. Raises Unavailable before anything is sent."""
+    """Record, send, advance: steps 3 to 5. Raises Unavailable before anything is sent.
+
+    groups: what the tick knows of them.
+    """
+    _hold(ports, visits, groups or Groups(ports.store))
     records = _records(ports, settings, [s for v in visits for s in v.runs], by)
     for record in records:
         ports.store.put_record(record)
@@ -254,6 +289,18 @@ def dispatch(
     settled = ports.threads.each(lambda v: _settle(ports, v, now), [v for v in visits if v.sent])
     report.advanced += sum(map(bool, settled))
     report.failed += settled.count(None)
+
+
+def _hold(ports: Ports, visits: Sequence[Visit], groups: Groups) -> None:
+    """Runs of groups that have a limit get their turns, in order of due time."""
+    by_group: dict[str, list[Visit]] = {}
+    for visit in visits:
+        if isinstance(visit.item, DueJob) and visit.item.group != DEFAULT_GROUP:
+            by_group.setdefault(visit.item.group, []).append(visit)
+    for name, members in by_group.items():
+        held = groups.hold(name, [s for v in members for s in v.runs], ports.clock.now())
+        for visit in members if held else ():
+            visit.runs = tuple(held.get(s.key, s) for s in visit.runs)
 
 
 def _records(
@@ -289,7 +336,7 @@ def _send(ports: Ports, records: Sequence[DispatchRecord]) -> set[object]:
     """The keys of the runs that the queue accepted."""
     at = ports.clock.now()
     outgoing = [
-        Outgoing(Message(s.key, s.generation, s.due, r.dispatched_at), delay_until(s.due, at))
+        Outgoing(s.message(r.dispatched_at), delay_until(s.start, at))
         for r in records
         for s in r.runs
     ]

@@ -45,10 +45,10 @@ class Attempt:
 @dataclass(frozen=True)
 class Ended:
     """recorded: the table knows how the attempt ended, and what follows is on its way. over: the
-    run has ended with it. abandoned: the target still runs in this process."""
+    run, where it has ended with it. abandoned: the target still runs in this process."""
 
     recorded: bool
-    over: bool = False
+    over: Run | None = None
     abandoned: bool = False
 
 
@@ -142,7 +142,7 @@ def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> Ended
     ending = Ending(answer.code, answer.result or answer.detail, d.history)
     if answer.ok:
         result = _insist(ports, lambda: ports.store.succeed(run.key, run.owner, ending, now=now))
-        return _ended(_reported(ports, result, "succeeded", answer))
+        return _ended(_reported(ports, result, "succeeded", answer), result)
     entry = Entry(run.attempt, answer.outcome, answer.code, answer.detail, run.started_at, now)
     decision = decide(
         d.retry,
@@ -157,12 +157,12 @@ def _complete(ports: Ports, attempt: Attempt, run: Run, answer: Answer) -> Ended
         result = _insist(
             ports, lambda: ports.store.fail(run.key, run.owner, entry, ending, now=now)
         )
-        return _ended(_reported(ports, result, "failed", answer))
+        return _ended(_reported(ports, result, "failed", answer), result)
     return Ended(_retry(ports, attempt, run, entry, decision, answer))
 
 
-def _ended(recorded: bool) -> Ended:
-    return Ended(recorded, over=recorded)
+def _ended(recorded: bool, result: Result) -> Ended:
+    return Ended(recorded, over=result.run if recorded else None)
 
 
 def _retry(

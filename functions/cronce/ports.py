@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from cronce.calendars import CalendarStore
 from cronce.domain.identity import RunKey
-from cronce.domain.job import Definition, Job, JobStatus, StoredJob
+from cronce.domain.job import DEFAULT_GROUP, Definition, Job, JobStatus, StoredJob
 from cronce.domain.message import Message
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
@@ -25,6 +25,8 @@ from cronce.domain.record import DispatchRecord
 from cronce.domain.run import Entry, Run, RunStatus
 from cronce.domain.stamps import Stamp
 from cronce.domain.transitions import Claim, Ending
+from cronce.operate.port import OperateStore
+from cronce.stores import BackfillStore, GroupStore
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,6 +62,7 @@ class DueJob:
     plan: Mapping[str, object]
     next: Due
     runs_planned: int = 0
+    group: str = DEFAULT_GROUP
 
     @property
     def at(self) -> datetime:
@@ -71,6 +74,15 @@ class DueRun:
     """A triggered run or a far retry, waiting in the index until `at`."""
 
     key: RunKey
+    at: datetime
+
+
+@dataclass(frozen=True)
+class DueBackfill:
+    """A backfill that goes on at `at`."""
+
+    job_id: str
+    backfill_id: str
     at: datetime
 
 
@@ -98,7 +110,7 @@ class BrokenRow:
     at: datetime
 
 
-DueItem = DueJob | DueRun | DueRecord | BrokenRow
+DueItem = DueJob | DueRun | DueBackfill | DueRecord | BrokenRow
 
 
 @dataclass(frozen=True)
@@ -140,6 +152,11 @@ class JobStore(Protocol):
 
     def delete_job(self, believed: Job) -> bool:
         """Both rows in one transaction, if uid and version are still the believed ones."""
+
+    def expire_job(self, job: Job, expires_at: int) -> bool:
+        """Both rows go away at that time (epoch seconds), in one transaction, if the job still is
+        of this uid and generation, and ended. From then on it is not read any more, whether its
+        rows are still there or not."""
 
     def advance(
         self,
@@ -290,7 +307,18 @@ class DispatchStore(Protocol):
         an expiry."""
 
 
-class Store(JobStore, LockStore, RunStore, CalendarStore, ListStore, DispatchStore, Protocol):
+class Store(
+    JobStore,
+    LockStore,
+    RunStore,
+    BackfillStore,
+    GroupStore,
+    CalendarStore,
+    ListStore,
+    DispatchStore,
+    OperateStore,
+    Protocol,
+):
     """The table."""
 
 

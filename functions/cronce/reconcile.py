@@ -12,8 +12,7 @@ from typing import Protocol
 from cronce import limits
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
-from cronce.domain.message import Message
-from cronce.domain.record import DispatchRecord, Sent, next_look
+from cronce.domain.record import DispatchRecord, Sent, late_within, next_look
 from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
 from cronce.ports import DueRecord, Lease, Outgoing, Ports
@@ -62,16 +61,16 @@ def _remember_claims(record: DispatchRecord, found: dict[RunKey, Run], report: R
         if (
             run is not None
             and run.attempt
-            and (report.claimed_up_to is None or sent.due > report.claimed_up_to)
+            and (report.claimed_up_to is None or sent.start > report.claimed_up_to)
         ):
-            report.claimed_up_to = sent.due
+            report.claimed_up_to = sent.start
 
 
 def _queue_has_passed(ports: Ports, lease: Lease, record: DispatchRecord, report: Report) -> bool:
     """A run due later has been claimed, or nothing is visible: a message of these runs that were
     still on its way would have been received before. Only then is it lost rather than waiting."""
     for claimed in (lease.claimed_up_to, report.claimed_up_to):
-        if claimed is not None and claimed > record.last_due:
+        if claimed is not None and claimed > record.last_start:
             return True
     return ports.queue.idle()
 
@@ -82,9 +81,7 @@ def _send_again(ports: Ports, record: DispatchRecord, lost: list[Sent], now: dat
         if now - record.dispatched_at > MAX_AGE:
             _give_up(ports, sent, now)
         else:
-            outgoing.append(
-                Outgoing(Message(sent.key, sent.generation, sent.due, record.dispatched_at), 0)
-            )
+            outgoing.append(Outgoing(sent.message(record.dispatched_at), 0))
     if outgoing:
         ports.queue.send(outgoing)
         for o in outgoing:
@@ -110,12 +107,28 @@ def _looked_at(
 ) -> DispatchRecord:
     counts = Counter(record.counts)
     counts.update(found[s.key].status for s in record.runs if _has_ended(found.get(s.key)))
+    lateness = Counter(record.lateness)
+    lateness.update(filter(None, (_late(s, found.get(s.key)) for s in record.runs)))
     looks = record.looks + 1
     return replace(
         record,
         runs=open_,
         counts=dict(counts),
+        lateness=dict(lateness),
         looks=looks,
         resent=record.resent + resent,
         next_run=next_look(now, looks) if open_ else None,
     )
+
+
+def _late(sent: Sent, run: Run | None) -> str | None:
+    """Of the first attempt of a run that has ended. A dispatch for a later attempt has another
+    time."""
+    if run is None or not run.ended or run.attempt == 0 or sent.due != run.due:
+        return None
+    first = run.entries[0] if run.entries else None
+    if first is not None and first.attempt == 1:
+        started_at = first.started_at
+    else:
+        started_at = run.started_at if run.attempt == 1 else None
+    return None if started_at is None else late_within(sent.start, started_at)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from cronce import limits
+from cronce import backfill, limits
+from cronce.aftermath import follow, keep
 from cronce.calendars import Calendars
 from cronce.domain.calendar import Calendar
 from cronce.domain.errors import CronceError, Unplannable
-from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
 from cronce.domain.judge import (
@@ -31,7 +31,7 @@ from cronce.domain.overlap import Enter, Wait
 from cronce.domain.run import NO_LOG, LogPointer, Run
 from cronce.domain.transitions import Claim, Ending
 from cronce.execute import Attempt, execute
-from cronce.overlap import enter, leave
+from cronce.overlap import enter
 from cronce.ports import Changed, Ports, Result
 from cronce.settings import Settings
 from cronce.targets.contract import Target
@@ -43,6 +43,7 @@ UNKNOWN_VERSION_HIDDEN = 900
 MARGIN = 15
 MAX_HIDDEN = 43_200
 LOCK_BUSY = 30
+LOOK_AGAIN = 60
 MAX_AGE = seconds(limits.QUEUE_RETENTION)
 
 
@@ -152,7 +153,10 @@ def _handle(w: Worker, delivery: Delivery, report: BatchReport) -> Step:
     settled = _settle_unrun(w, message, stored, delivery)
     if settled is not None or stored is None:
         return settled or Done()
-    attempt = Attempt(message, delivery.message_id, delivery.receipt, stored, read_at)
+    own = backfill.with_its_policy(w.ports, message.key, stored)
+    if own is None:
+        return _withdraw(w, message, stored, delivery)
+    attempt = Attempt(message, delivery.message_id, delivery.receipt, own, read_at)
     return _enter(w, attempt) or _claim(w, attempt, report)
 
 
@@ -174,12 +178,12 @@ def _read(w: Worker, delivery: Delivery) -> Message | Step:
 
 def _wait(w: Worker, message: Message) -> Step | None:
     """Never early, by this machine's clock."""
-    left = (message.due - w.ports.clock.now()).total_seconds()
+    left = (message.start - w.ports.clock.now()).total_seconds()
     if left > LONGEST_SLEEP:
         return Back(left)
     while left > 0:
         w.ports.clock.sleep(left)
-        left = (message.due - w.ports.clock.now()).total_seconds()
+        left = (message.start - w.ports.clock.now()).total_seconds()
     return None
 
 
@@ -207,11 +211,21 @@ def _settle_unrun(
         result = store.miss(message.key, message.due, e, now=now)
     if isinstance(result, Changed):
         _observe(w, f"run_{result.run.status}", result.run, code=e.code)
-        _leave(w, message.key, stored)
-        return Done()
+        return _follow(w, result.run, stored)
     if isinstance(verdict, Cancel):
         return _left_to_others(w, result, delivery.message_id, stored)
     return None
+
+
+def _withdraw(w: Worker, message: Message, stored: StoredJob, delivery: Delivery) -> Step:
+    """Its backfill was cancelled; whoever runs it already goes on."""
+    now = w.ports.clock.now()
+    e = Ending("backfill_cancelled", "its backfill was cancelled", stored.definition.history)
+    result = w.ports.store.cancel(message.key, message.due, e, by_request=False, now=now)
+    if isinstance(result, Changed):
+        _observe(w, "run_cancelled", result.run, code=e.code)
+        return _follow(w, result.run, stored)
+    return _left_to_others(w, result, delivery.message_id, stored)
 
 
 def _calendar(w: Worker, stored: StoredJob | None) -> Calendar | None:
@@ -248,11 +262,9 @@ def _enter(w: Worker, attempt: Attempt) -> Step | None:
     return Back(LOCK_BUSY) if busy else Done()
 
 
-def _leave(w: Worker, key: RunKey, stored: StoredJob | None) -> None:
-    """The end of a run is written: whoever waits for it goes on."""
-    may_wait = stored is None or stored.definition.overlap.startswith("queue")
-    if may_wait or (stored is not None and stored.lock is not None and stored.lock.waiting):
-        leave(w.ports, key)
+def _follow(w: Worker, run: Run, stored: StoredJob | None) -> Step:
+    """The end of a run is written: what follows from it."""
+    return Done() if follow(w.ports, w.settings, run, stored) else Back(LOOK_AGAIN)
 
 
 def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
@@ -281,8 +293,7 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
         result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
         if isinstance(result, Changed):
             _observe(w, "run_failed", result.run, code="lost")
-            _leave(w, attempt.key, attempt.stored)
-            return Done()
+            return _follow(w, result.run, attempt.stored)
         return _left_to_others(w, result, attempt.message_id, attempt.stored)
     claim = _claim_of(w, attempt, now)
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
@@ -309,8 +320,7 @@ def _concede(w: Worker, attempt: Attempt, run: Run) -> Step | None:
     result = w.ports.store.concede(attempt.key, run.owner, e, now=now)
     if isinstance(result, Changed):
         _observe(w, "run_missed", result.run, code=e.code)
-        _leave(w, attempt.key, attempt.stored)
-        return Done()
+        return _follow(w, result.run, attempt.stored)
     return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 
@@ -321,6 +331,8 @@ def _claim_of(w: Worker, attempt: Attempt, now: datetime) -> Claim:
         due=attempt.message.due,
         lease_expires_at=now + seconds(w.settings.lease),
         log=w.log,
+        held_until=attempt.message.held_until,
+        dispatched_at=attempt.message.first_sent,
     )
 
 
@@ -331,8 +343,7 @@ def _left_to_others(w: Worker, refused: Result, message_id: str, stored: StoredJ
         return Back(limits.QUEUE_RETRY_VISIBILITY[0])
     now = w.ports.clock.now()
     if run.ended:
-        _leave(w, run.key, stored)
-        return Done()
+        return _follow(w, run, stored)
     if run.status == "retrying":
         if run.indexed_at is not None:
             return Done()
@@ -349,10 +360,11 @@ def _left_to_others(w: Worker, refused: Result, message_id: str, stored: StoredJ
 
 def _run(w: Worker, attempt: Attempt, run: Run, report: BatchReport) -> Step:
     _observe(w, "claimed", run, due=run.due, started_at=run.started_at)
+    keep(w.ports, attempt.stored)
     ended = execute(w.ports, w.settings, w.target, attempt, run)
     report.abandoned += ended.abandoned
-    if ended.over:
-        _leave(w, attempt.key, attempt.stored)
+    if ended.over is not None:
+        return _follow(w, ended.over, attempt.stored)
     return Done() if ended.recorded else Back()
 
 

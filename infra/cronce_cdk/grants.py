@@ -49,11 +49,18 @@ def to_dispatch(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None
 def to_work(
     role: iam.Role, table: dynamodb.Table, queue: sqs.Queue, dead_letters: sqs.Queue
 ) -> None:
-    """Receive and hide messages, claim and complete runs, retry, put aside the unreadable."""
+    """Receive and hide messages, claim and complete runs, retry, put aside the unreadable; pause a
+    job that keeps failing, let go of the calendar of one that has ended."""
     _allow(
         role,
         "Run",
-        ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"],
+        [
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        ],
         [table.table_arn],
     )
     _allow(

@@ -14,13 +14,18 @@ from support.writes import WRITES, Write
 
 READS = {
     *("read_job", "read_run", "read_runs", "list_runs", "find_missed"),
-    *("due", "read_record", "read_lock"),
+    *("due", "read_record", "read_lock", "read_backfill", "list_backfills"),
+    *("read_group", "list_groups"),
+    *("read_calendar", "list_calendars", "list_users"),
 }
 # Written whatever is there, by a key of its own.
 UNCONDITIONAL = {"put_missed", "put_record"}
-CREATING = {"create_job", "trigger", "claim", "skip", "miss", "cancel", "acquire_lease"}
+CREATING = {
+    *("create_job", "trigger", "claim", "skip", "miss", "cancel", "acquire_lease"),
+    "create_backfill",
+}
 # Nothing to do is as good as done.
-SILENT = {"delete_job", "note_claimed"}
+SILENT = {"delete_job", "delete_calendar", "delete_group", "note_claimed"}
 
 each_write = pytest.mark.parametrize("write", WRITES, ids=str)
 each_update = pytest.mark.parametrize(
@@ -42,7 +47,15 @@ def rows_of(write: Write) -> list[Item]:
 
 
 def test_each_write_of_the_contract_is_here() -> None:
-    parts = (ports.JobStore, ports.LockStore, ports.RunStore, ports.DispatchStore)
+    parts = (
+        ports.JobStore,
+        ports.LockStore,
+        ports.RunStore,
+        ports.BackfillStore,
+        ports.GroupStore,
+        ports.CalendarStore,
+        ports.DispatchStore,
+    )
     methods = {name for part in parts for name in vars(part) if not name.startswith("_")}
     assert methods - READS == {w.method for w in WRITES}
 

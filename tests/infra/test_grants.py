@@ -29,7 +29,7 @@ def test_the_dispatcher_finds_advances_and_sends(default: Template) -> None:
 
 def test_the_worker_receives_runs_and_reaches_nothing(default: Template) -> None:
     assert grants_of(default, "worker") == {
-        TABLE: dynamodb("GetItem", "PutItem", "Query", "UpdateItem"),
+        TABLE: dynamodb("DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         QUEUE: SEND | {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"},
         DEAD_LETTERS: {"sqs:SendMessage"},
         "CronceWorkerLogs1C49BBCA.Arn": LOG,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from cronce import limits
 from cronce.control import Control
-from cronce.dispatch import TickReport, tick
+from cronce.dispatch import tick
 from cronce.domain.definition import parse_job
 from cronce.domain.identity import RunKey, parse_run_id
 from cronce.domain.run import Run
@@ -22,6 +22,7 @@ from cronce.settings import Settings
 from cronce.targets.contract import Answer, Call, retried, succeeded
 from cronce.testing.memory import MemoryQueue, MemoryStore
 from cronce.testing.observer import RecordingObserver
+from cronce.visits import TickReport
 from cronce.work import BatchReport, Delivery, Worker, work_batch
 from simulation.kernel import START, Kernel, Killed, Process, Strand
 from simulation.shell import Lots, Strands

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from cronce.domain.backfill import Backfill
+from cronce.domain.groups import Group
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.domain.run import Run
+from cronce.domain.stamps import Stamp
 from cronce.ports import BrokenRow, Changed, DueRun, Lease, Store
 from support import samples as s
 
@@ -16,8 +19,12 @@ NEXT = Due(s.after(60), s.after(60))
 NOW = s.after(40)
 
 OPERATIONS = {
-    **dict.fromkeys(("create_job", "edit_job", "delete_job", "trigger"), "TransactWriteItems"),
+    **dict.fromkeys(
+        ("create_job", "edit_job", "delete_job", "trigger", "delete_calendar"), "TransactWriteItems"
+    ),
     **dict.fromkeys(("put_missed", "put_record", "update_record", "write_lock"), "PutItem"),
+    **dict.fromkeys(("create_backfill", "update_backfill", "write_group"), "PutItem"),
+    **dict.fromkeys(("expire_job", "delete_group"), "TransactWriteItems"),
 }
 
 
@@ -35,7 +42,7 @@ class Write:
     @property
     def operation(self) -> str:
         """The call of DynamoDB that it makes."""
-        if self.variant == "backfill":
+        if self.variant in ("backfill", "first"):
             return "PutItem"
         return OPERATIONS.get(self.method, "UpdateItem")
 
@@ -74,12 +81,35 @@ def triggered(store: Store) -> None:
     store.trigger(TRIGGERED, triggered_by="somebody", now=s.AT)
 
 
+def with_calendar(store: Store) -> None:
+    store.put_calendar(None, CALENDAR)
+
+
+def with_calendars_and_job(store: Store) -> None:
+    with_calendar(store)
+    store.put_calendar(None, OTHER)
+    store.create_job(BOUND, s.a_definition())
+
+
 def led(store: Store) -> None:
     store.acquire_lease(0, "tick-1", now=s.AT, expires_at=s.after(45), shards=16)
 
 
 def locked(store: Store) -> None:
     store.write_lock("report", None, Lock(s.UID, KEY, version=1))
+
+
+def ended(store: Store) -> None:
+    with_job(store)
+    store.advance(s.due_job(s.a_job()), None, runs_planned=1)
+
+
+def filling(store: Store) -> None:
+    store.create_backfill(BACKFILL)
+
+
+def grouped(store: Store) -> None:
+    store.write_group(None, GROUP)
 
 
 def with_record(store: Store) -> None:
@@ -95,10 +125,34 @@ def seen() -> Run:
     )
 
 
+BACKFILL = Backfill(
+    job_id="report",
+    id="november",
+    uid=s.UID,
+    first=s.after(-7200),
+    before=s.after(-3600),
+    pace=30,
+    total=60,
+    shard=3,
+    created_at=s.AT,
+    created_by="somebody",
+    overlap="queue_all",
+    next_run=s.AT,
+)
+MOVED = BACKFILL.moved(s.after(-5400), started=28, existing=2, over=False, now=s.AT)
+GROUP = Group("nightly", 2_500, (), 1, s.AT, "somebody")
+SPREAD = replace(
+    GROUP, busy=((10**15, 10**15 + 400_000), (10**15 + 500_000, 2 * 10**15)), version=2
+)
 LOOKED_AT = replace(s.a_record(), looks=1, next_run=s.after(360))
 ENDED_RECORD = replace(s.a_record(), runs=(), looks=1, counts={"succeeded": 1}, next_run=None)
 EDITED = s.a_job(version=2, group="nightly")
 PAUSED = s.a_job(version=2, generation=2, status="paused", next=None, reason="holidays")
+CALENDAR = s.a_calendar()
+OTHER = s.a_calendar("other")
+CHANGED = replace(s.a_calendar(version=2), changed_at=s.after(9), changed_by="another")
+BOUND = s.a_job(plan=s.a_plan(CALENDAR))
+REBOUND = s.a_job(version=2, plan=s.a_plan(OTHER))
 
 WRITES = [
     Write("create_job", nothing, lambda st: st.create_job(s.a_job(), s.a_definition()), returned),
@@ -121,6 +175,48 @@ WRITES = [
         lambda st: st.advance(s.due_job(s.a_job()), None, runs_planned=1, reason="over"),
         variant="to-the-end",
     ),
+    Write(
+        "advance",
+        with_calendars_and_job,
+        lambda st: st.advance(
+            s.due_job(BOUND), NEXT, runs_planned=1, stamp=Stamp("2099a", 3600, 2)
+        ),
+        variant="stamped",
+    ),
+    Write(
+        "create_job",
+        with_calendar,
+        lambda st: st.create_job(BOUND, s.a_definition()),
+        returned,
+        variant="of-a-calendar",
+    ),
+    Write(
+        "edit_job",
+        with_calendars_and_job,
+        lambda st: st.edit_job(BOUND, REBOUND, s.a_definition(), replan=True),
+        variant="to-another-calendar",
+    ),
+    Write(
+        "delete_job",
+        with_calendars_and_job,
+        lambda st: st.delete_job(BOUND),
+        variant="of-a-calendar",
+    ),
+    Write("put_calendar", nothing, lambda st: st.put_calendar(None, CALENDAR), variant="first"),
+    Write("put_calendar", with_calendar, lambda st: st.put_calendar(CALENDAR, CHANGED)),
+    Write("delete_calendar", with_calendar, lambda st: st.delete_calendar(CALENDAR)),
+    Write("expire_job", ended, lambda st: st.expire_job(s.a_job(), 1_800_000_000)),
+    Write("create_backfill", nothing, lambda st: st.create_backfill(BACKFILL), returned),
+    Write("update_backfill", filling, lambda st: st.update_backfill(BACKFILL, MOVED)),
+    Write(
+        "update_backfill",
+        filling,
+        lambda st: st.update_backfill(BACKFILL, BACKFILL.cancelled("by request", s.after(5))),
+        variant="to-the-end",
+    ),
+    Write("write_group", nothing, lambda st: st.write_group(None, GROUP), variant="first"),
+    Write("write_group", grouped, lambda st: st.write_group(GROUP, SPREAD)),
+    Write("delete_group", grouped, lambda st: st.delete_group(GROUP)),
     Write("set_error", with_job, lambda st: st.set_error(s.due_job(s.a_job()), "unknown zone")),
     Write(
         "set_error",

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from cronce import limits
 from cronce.adapters.items import (
+    BACKFILL_PREFIX,
     JOB_SK,
     RUN_PREFIX,
     VERSION,
@@ -28,8 +29,9 @@ from cronce.adapters.items import (
 from cronce.adapters.job_items import due_of
 from cronce.adapters.wire import Item
 from cronce.domain.instants import EPOCH, epoch_seconds, from_wire, to_wire
+from cronce.domain.job import DEFAULT_GROUP
 from cronce.domain.record import DispatchRecord, Sent
-from cronce.ports import BrokenRow, DueItem, DueJob, DueRecord, DueRun, Lease
+from cronce.ports import BrokenRow, DueBackfill, DueItem, DueJob, DueRecord, DueRun, Lease
 
 # One page of the index is a read of a few units; a herd takes more pages, not larger ones.
 PAGE: Final = 100
@@ -55,6 +57,7 @@ def record_to_item(record: DispatchRecord, *, ended_at: datetime | None = None) 
             "looks": record.looks or None,
             "resent": record.resent or None,
             "counts": dict(record.counts) or None,
+            "lateness": dict(record.lateness) or None,
             "expires_at": expires_at,
         }
     )
@@ -63,6 +66,7 @@ def record_to_item(record: DispatchRecord, *, ended_at: datetime | None = None) 
 @reading
 def record_from_item(item: Mapping[str, object]) -> DispatchRecord:
     counts = mapping(item, "counts") if "counts" in item else {}
+    lateness = mapping(item, "lateness") if "lateness" in item else {}
     return DispatchRecord(
         slice=int(text(item, "pk").removeprefix("DISPATCH#")),
         record_id=text(item, "sk"),
@@ -75,6 +79,7 @@ def record_from_item(item: Mapping[str, object]) -> DispatchRecord:
         looks=number(item, "looks", 0),
         resent=number(item, "resent", 0),
         counts={name: number(counts, name) for name in counts},
+        lateness={bound: number(lateness, bound) for bound in lateness},
     )
 
 
@@ -113,9 +118,13 @@ def _due_item(row: Mapping[str, object]) -> DueItem:
             plan=mapping(row, "plan"),
             next=due_of(row),
             runs_planned=number(row, "runs_planned", 0),
+            group=text(row, "group", DEFAULT_GROUP),
         )
     if sk.startswith(RUN_PREFIX):
         return DueRun(run_key_of(pk, sk), instant(row, "next_run"))
+    if sk.startswith(BACKFILL_PREFIX):
+        backfill_id = sk.removeprefix(BACKFILL_PREFIX)
+        return DueBackfill(job_id_of(pk), backfill_id, instant(row, "next_run"))
     if pk.startswith("DISPATCH#"):
         return DueRecord(int(pk.removeprefix("DISPATCH#")), sk, instant(row, "next_run"))
     raise ValueError("a row of an unknown kind")

@@ -37,7 +37,7 @@ from cronce.adapters.job_items import (
 from cronce.adapters.locks import lock_from_item
 from cronce.domain.errors import Unavailable, Unplannable
 from cronce.domain.identity import RunKey
-from cronce.domain.instants import to_wire
+from cronce.domain.instants import epoch_seconds, to_wire
 from cronce.domain.job import Definition, Job, StoredJob
 from cronce.domain.plan import Due, Missed
 from cronce.domain.stamps import Stamp, calendar_of, unstamped
@@ -50,6 +50,11 @@ AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
 # The same job, the same schedule, and still at the occurrence that was dispatched. T alone would
 # not do: an edit may have put another schedule's next occurrence at the same instant.
 AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_run = :t"
+
+# The expiry itself is compared: the table removes an expired row only days later.
+VACANT: Final = "attribute_not_exists(#pk) OR #expires_at <= :epoch"
+# Nothing of the schedule is to come, and nobody has given it another one since.
+ENDED: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #status = :ended"
 
 # Whatever it has for a version, unless that is a newer one.
 STILL_BROKEN: Final = "NOT (attribute_type(#v, :n) AND #v > :v) AND #next_run = :t"
@@ -76,10 +81,13 @@ class JobRows:
         rows = {item["sk"]: item for page in pages for item in page}
         if JOB_SK not in rows:
             return None
+        job = job_from_item(rows[JOB_SK])
+        if job.is_gone(self.table.now()):
+            return None
         if SPEC_SK not in rows:
             raise Unplannable(f"job {job_id} has no definition")
         return StoredJob(
-            job_from_item(rows[JOB_SK]),
+            job,
             definition_from_item(rows[SPEC_SK]),
             lock_from_item(rows[LOCK_SK]) if LOCK_SK in rows else None,
         )
@@ -87,8 +95,8 @@ class JobRows:
     def create_job(self, job: Job, definition: Definition) -> Job | None:
         name = calendar_of(job.plan)
         writes: list[Write] = [
-            Put(job_to_item(job), "attribute_not_exists(#pk)"),
-            Put(definition_to_item(job.job_id, definition)),
+            Put(job_to_item(job), VACANT, {"epoch": epoch_seconds(job.changed_at)}),
+            Put(definition_to_item(job, definition)),
             *job_writes(job.job_id, job.uid, None, name),
         ]
         refused = self.table.transact(writes)
@@ -108,8 +116,8 @@ class JobRows:
             AS_READ,
             _as_read(believed),
         )
-        writes: list[Write] = [edit, Put(definition_to_item(job.job_id, definition))]
-        refused = self._transact(writes, believed, calendar_of(job.plan))
+        writes: list[Write] = [edit, Put(definition_to_item(job, definition))]
+        refused = self._transact(writes, believed, _counted(job))
         if refused is None:
             return True
         found = _found_job(refused)
@@ -122,7 +130,7 @@ class JobRows:
     ) -> Refusal | None:
         """An edit or a deletion, with what it means for calendars; the refusal of its first write.
         calendar: the one that the job names from then on."""
-        before = calendar_of(believed.plan)
+        before = _counted(believed)
         for counted in (True, False):
             uses = job_writes(believed.job_id, believed.uid, before, calendar, counted=counted)
             every = [*writes, *uses]
@@ -142,8 +150,7 @@ class JobRows:
             and (stored.job.uid, stored.job.version) == (job.uid, job.version)
             and unstamped(stored.job.plan) == unstamped(job.plan)
             and stored.job.group == job.group
-            and definition_to_item(job.job_id, stored.definition)
-            == definition_to_item(job.job_id, definition)
+            and definition_to_item(job, stored.definition) == definition_to_item(job, definition)
         )
 
     def delete_job(self, believed: Job) -> bool:
@@ -155,6 +162,15 @@ class JobRows:
         ]
         refused = self._transact(writes, believed, None)
         return refused is None or refused.found is None
+
+    def expire_job(self, job: Job, expires_at: int) -> bool:
+        pk, changes = job_pk(job.job_id), {"expires_at": expires_at}
+        values = {"v": VERSION, "uid": job.uid, "generation": job.generation, "ended": "ended"}
+        writes: list[Write] = [
+            Update(pk, JOB_SK, changes, ENDED, values),
+            Update(pk, SPEC_SK, changes, KNOWN, {"v": VERSION}),
+        ]
+        return self._transact(writes, job, None) is None
 
     def advance(
         self,
@@ -239,6 +255,11 @@ class JobRows:
             for item in page:
                 return missed_from_item(item)
         return None
+
+
+def _counted(job: Job) -> str | None:
+    """The calendar that counts the job as a user: one that is about to go away is none."""
+    return None if job.expires_at is not None else calendar_of(job.plan)
 
 
 def _as_read(job: Job) -> dict[str, object]:

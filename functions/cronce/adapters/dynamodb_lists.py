@@ -75,10 +75,11 @@ class ListRows:
         """In the order of keys, without those that are gone or cannot be read."""
         wanted = [wire_key(key) for key in keys if key["sk"] == JOB_SK]
         rows = {wire_key(row): row for row in self.table.get_many(wanted)} if wanted else {}
+        now = self.table.now()
         for key in keys:
             row = rows.get(wire_key(key))
             job = readable_job(row) if row else None
-            if job is not None:
+            if job is not None and not job.is_gone(now):
                 yield key, job
 
     def list_attention(

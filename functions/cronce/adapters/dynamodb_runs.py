@@ -162,11 +162,21 @@ class RunRows:
             **OUT_OF_INDEX,
             **more,
         }
-        values = {"now": to_wire(now), "due": to_wire(c.due), "none": 0, "one": 1, "seen": seen}
+        values: dict[str, object] = {
+            "now": to_wire(now),
+            "due": to_wire(c.due),
+            "none": 0,
+            "one": 1,
+            "seen": seen,
+        }
         compute = {
             "attempt": "if_not_exists(#attempt, :none) + :one",
             "due": "if_not_exists(#due, :due)",
         }
+        for name, at in (("held_until", c.held_until), ("dispatched_at", c.dispatched_at)):
+            if at is not None:
+                values[name] = to_wire(at)
+                compute[name] = f"if_not_exists(#{name}, :{name})"
         return _update(key, changes, when, values, compute)
 
     def lose(self, key: RunKey, e: Ending, *, seen: Run, now: datetime) -> Result:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
@@ -100,6 +101,10 @@ class Table:
     def __init__(self, client: Any, name: str, clock: Clock, random: Random) -> None:
         self._client, self.name = client, name
         self._clock, self._random = clock, random
+
+    def now(self) -> datetime:
+        """By which what has expired is told from what has not."""
+        return self._clock.now()
 
     def update(self, update: Update) -> Item | Refusal:
         """The row after it."""

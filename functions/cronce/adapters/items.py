@@ -27,6 +27,7 @@ SPEC_SK: Final = "JOB#SPEC"
 LOCK_SK: Final = "LOCK"
 RUN_PREFIX: Final = "RUN#"
 MISSED_PREFIX: Final = "MISSED#"
+BACKFILL_PREFIX: Final = "BACKFILL#"
 LEASE_SK: Final = "LEASE"
 # Sorts after every instant, uid and trigger.
 LAST: Final = "~"
@@ -76,6 +77,10 @@ def run_sk(key: RunKey) -> str:
 
 def missed_sk(first: datetime, uid: str) -> str:
     return f"{MISSED_PREFIX}{to_wire(first)}#{uid}"
+
+
+def backfill_sk(backfill_id: str) -> str:
+    return f"{BACKFILL_PREFIX}{backfill_id}"
 
 
 def trigger_sk(key: RunKey) -> str:
@@ -156,6 +161,10 @@ def number(item: Mapping[str, object], name: str, absent: int | None = None) -> 
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} is not a whole number")
     return value
+
+
+def number_or_none(item: Mapping[str, object], name: str) -> int | None:
+    return number(item, name) if name in item else None
 
 
 def mapping(item: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from cronce.adapters.items import (
     JOB_SK,
+    MISSED_PREFIX,
     SPEC_SK,
     VERSION,
     instant,
@@ -18,6 +19,7 @@ from cronce.adapters.items import (
     mapping,
     missed_sk,
     number,
+    number_or_none,
     present,
     reading,
     text,
@@ -66,6 +68,8 @@ def job_changes(job: Job, *, replan: bool) -> dict[str, object | None]:
             "runs_planned": job.runs_planned or None,
             **index_entry(job.next),
         }
+    if replan or job.status == "ended":
+        changes["expires_at"] = job.expires_at
     return changes
 
 
@@ -92,14 +96,16 @@ def job_from_item(item: Mapping[str, object]) -> Job:
         runs_planned=number(item, "runs_planned", 0),
         group=text(item, "group", DEFAULT_GROUP),
         reason=text(item, "reason", ""),
+        expires_at=number_or_none(item, "expires_at"),
     )
 
 
-def definition_to_item(job_id: str, d: Definition) -> Item:
+def definition_to_item(job: Job, d: Definition) -> Item:
+    """It expires with the job's own row."""
     apart = d.target != d.document.get("target")
     return present(
         {
-            "pk": job_pk(job_id),
+            "pk": job_pk(job.job_id),
             "sk": SPEC_SK,
             "v": VERSION,
             "document": json_text(d.document),
@@ -111,10 +117,13 @@ def definition_to_item(job_id: str, d: Definition) -> Item:
             "overlap": d.overlap,
             "start_deadline": d.start_deadline,
             "history": d.history,
+            "pause_on_failure": d.pause_on_failure,
+            "delete_after": d.delete_after,
             "created_at": wire(d.created_at),
             "created_by": d.created_by or None,
             "updated_at": wire(d.updated_at),
             "updated_by": d.updated_by or None,
+            "expires_at": job.expires_at,
         }
     )
 
@@ -136,8 +145,10 @@ def definition_from_item(item: Mapping[str, object]) -> Definition:
         retry=RetryPolicy(**{name: number(retry, name) for name in retry}),
         timeout=number(item, "timeout"),
         overlap=overlap,
-        start_deadline=number(item, "start_deadline") if "start_deadline" in item else None,
+        start_deadline=number_or_none(item, "start_deadline"),
         history=number(item, "history"),
+        pause_on_failure=number_or_none(item, "pause_on_failure"),
+        delete_after=number_or_none(item, "delete_after"),
         created_at=instant_or_none(item, "created_at"),
         created_by=text(item, "created_by", ""),
         updated_at=instant_or_none(item, "updated_at"),
@@ -146,6 +157,16 @@ def definition_from_item(item: Mapping[str, object]) -> Definition:
 
 
 # --- missed occurrences
+
+
+def missed_day(at: datetime) -> str:
+    """Their partition of the index `attention`, apart from the runs of that day.
+
+    >>> from cronce.domain.instants import EPOCH
+    >>> missed_day(EPOCH)
+    'MISSED#1970-01-01'
+    """
+    return f"{MISSED_PREFIX}{to_wire(at)[:10]}"
 
 
 def missed_to_item(job_id: str, uid: str, m: Missed, *, now: datetime, history: int) -> Item:
@@ -159,6 +180,7 @@ def missed_to_item(job_id: str, uid: str, m: Missed, *, now: datetime, history: 
         "count": m.count,
         "policy": m.policy,
         "reason": m.reason,
+        "day": missed_day(now),
         "finished_at": to_wire(now),
         "expires_at": epoch_seconds(now + timedelta(seconds=history)),
     }

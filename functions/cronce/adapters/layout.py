@@ -33,7 +33,7 @@ NEXT_RUN: Final = Index(
     "shard",
     "next_run",
     ("N", "S"),
-    ("plan", "uid", "generation", "next_occurrence", "runs_planned", "v"),
+    ("plan", "uid", "generation", "next_occurrence", "runs_planned", "group", "v"),
 )
 BY_GROUP: Final = Index("by_group", "group", "job_id")
 # Sparse by its partition attribute: a success has no `day`, and pays nothing.

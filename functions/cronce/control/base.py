@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cronce.calendars import Calendars
-from cronce.dispatch import TickReport, Visit, dispatch, plan_visit
+from cronce.dispatch import dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.instants import seconds
 from cronce.domain.job import Job
@@ -19,6 +19,7 @@ from cronce.domain.schedule import Schedule
 from cronce.missed import record as record_missed
 from cronce.ports import DueJob, DueRun, Outgoing, Ports
 from cronce.settings import Settings
+from cronce.visits import TickReport, Visit
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from cronce.domain.errors import (
     WrongState,
 )
 from cronce.domain.identity import shard_of
+from cronce.domain.instants import epoch_seconds
 from cronce.domain.job import Definition, Job, JobStatus, StoredJob, make_plan
 from cronce.domain.plan import Due, first_due
 from cronce.domain.stamps import stamp_for, stamped
@@ -25,6 +26,8 @@ from cronce.domain.stamps import stamp_for, stamped
 # Parses the request as of `now`, with `anchor` for a rate; raises Invalid with every fault.
 Parse = Callable[[datetime, datetime], JobSpec]
 EDIT_TRIES = 4
+# Who changed a job that nobody asked to change.
+BY_ITSELF = "cronce"
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,25 @@ class JobControl(Base):
 
         return self._change(job_id, change, by, if_match)
 
+    def pause_failing(self, job: Job, count: int) -> bool:
+        """Of a job whose last runs failed. False: it is not any more what it was when they did."""
+        paused: list[Job] = []
+
+        def change(stored: StoredJob, now: datetime) -> Job | None:
+            paused.clear()
+            found = stored.job
+            seen = (found.uid, found.generation, found.status)
+            if seen != (job.uid, job.generation, "active"):
+                return None
+            reason = f"paused after {count} failed run{'s' if count > 1 else ''} in a row"
+            paused.append(replace(found, status="paused", next=None, reason=reason))
+            return paused[0]
+
+        self._change(job.job_id, change, BY_ITSELF, None)
+        if paused:
+            self.ports.observer.event("job_paused_on_failure", job=job.job_id, count=count)
+        return bool(paused)
+
     def resume(self, job_id: str, *, by: str, if_match: int | None = None) -> StoredJob:
         """From now on; what fell into the pause is recorded as paused, not missed."""
 
@@ -168,6 +190,9 @@ class JobControl(Base):
             job = _next_generation(
                 job, now, status=status, next=then, runs_planned=0, reason=reason
             )
+        elif job.expires_at is not None:
+            after = spec.definition.delete_after
+            job = replace(job, expires_at=None if after is None else epoch_seconds(now) + after)
         definition = _signed(spec.definition, now, by, stored.definition)
         if not self.ports.store.edit_job(stored.job, job, definition, replan=replan):
             return None
@@ -243,7 +268,8 @@ def _same_schedule(stored: StoredJob, spec: JobSpec) -> bool:
 
 
 def _next_generation(job: Job, now: datetime, **changes: Any) -> Job:
-    return replace(replace(job, **changes), generation=job.generation + 1, changed_at=now)
+    changed = replace(job, **changes)
+    return replace(changed, generation=job.generation + 1, changed_at=now, expires_at=None)
 
 
 def _signed(d: Definition, now: datetime, by: str, before: Definition | None) -> Definition:

@@ -35,6 +35,8 @@ FIELDS = (
     "start_deadline",
     "overlap",
     "history",
+    "pause_on_failure",
+    "delete_after",
     "description",
     "tags",
     "group",
@@ -149,6 +151,8 @@ class _Reader:
             overlap=self._overlap(),
             start_deadline=self._duration("start_deadline", START_DEADLINE),
             history=self._duration("history", limits.HISTORY) or limits.HISTORY_DEFAULT,
+            pause_on_failure=self._pause_on_failure(),
+            delete_after=self._delete_after(schedule),
         )
         self.faults += label_faults(self.doc)
         if not self.faults and schedule and misfire:
@@ -216,6 +220,23 @@ class _Reader:
         if size > PLAN_BYTES:
             detail = f"the schedule takes {size} bytes in the table, mostly for its calendar"
             self._fault("/schedule", "too_large", detail, f"at most {PLAN_BYTES} bytes")
+
+    def _pause_on_failure(self) -> int | None:
+        if "pause_on_failure" not in self.doc:
+            return None
+        value, (low, high) = self.doc["pause_on_failure"], limits.PAUSE_ON_FAILURE
+        if type(value) is int and low <= value <= high:
+            return value
+        accepted = f"a whole number of failed runs in a row, {low} to {high}"
+        self._fault("/pause_on_failure", "out_of_range", f"{_shown(value)} is not", accepted)
+        return None
+
+    def _delete_after(self, schedule: Schedule | None) -> int | None:
+        value = self._duration("delete_after", limits.DELETE_AFTER)
+        if value is not None and schedule is not None and not schedule.has_an_end:
+            accepted = "with an at, an end or max_runs in the schedule"
+            self._fault("/delete_after", "never_ends", "the schedule has no end", accepted)
+        return value
 
     # --- how they are read
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from cronce.domain.calendar import Calendar
+from cronce.domain.instants import epoch_seconds
 from cronce.domain.overlap import Lock, Overlap
 from cronce.domain.plan import Due, Misfire
 from cronce.domain.retry import RetryPolicy
@@ -27,6 +28,7 @@ class Job:
     needs, safe for JSON and DynamoDB. changed_at: when generation last changed. next: the next
     occurrence and its due time; None when there is none, or the job is not active.
     runs_planned: occurrences fired so far (for `max_runs`). reason: why paused, ended or in error.
+    expires_at: epoch seconds; from then on an ended job counts as deleted.
     """
 
     job_id: str
@@ -41,6 +43,11 @@ class Job:
     runs_planned: int = 0
     group: str = DEFAULT_GROUP
     reason: str = ""
+    expires_at: int | None = None
+
+    def is_gone(self, now: datetime) -> bool:
+        """The table removes an expired row only days later."""
+        return self.expires_at is not None and self.expires_at <= epoch_seconds(now)
 
     def schedule(self, calendar: Calendar | None = None) -> Schedule:
         """calendar: the named one, of a job that names one. Raises Unplannable."""
@@ -56,8 +63,8 @@ class Definition:
     """What execution needs; read together with the job in one consistent query.
 
     document: what the user wrote, normalised, without payload. payload: JSON text as written, or
-    `payload_text` byte for byte; None: the run document. timeout, start_deadline, history: in
-    seconds.
+    `payload_text` byte for byte; None: the run document. timeout, start_deadline, history,
+    delete_after: in seconds. pause_on_failure: failed runs in a row.
     """
 
     document: Mapping[str, object]
@@ -69,6 +76,8 @@ class Definition:
     overlap: Overlap = "allow"
     start_deadline: int | None = None
     history: int = 30 * 86_400
+    pause_on_failure: int | None = None
+    delete_after: int | None = None
     created_at: datetime | None = None
     created_by: str = ""
     updated_at: datetime | None = None

@@ -81,10 +81,10 @@ def judge(
         return Cancel("schedule_changed", "the schedule no longer contains this occurrence")
     if missed is not None:
         return Miss(missed.reason, f"recorded as {missed.reason} already")
-    late = now - message.due
+    late = now - message.start
     deadline = stored.definition.start_deadline
     if deadline is not None and late > seconds(deadline):
-        return Skip("late", f"could not start within {deadline} s of its due time")
+        return Skip("late", f"could not start within {deadline} s")
     if not own or _waits_in_line(message, stored):
         return Proceed()
     return _judge_late(message, stored.job, now, calendar)
@@ -108,7 +108,7 @@ def _still_planned(message: Message, job: Job, calendar: Calendar | None) -> boo
 def _judge_late(message: Message, job: Job, now: datetime, calendar: Calendar | None) -> Verdict:
     try:
         misfire = job.misfire()
-        late = (now - message.due).total_seconds()
+        late = (now - message.start).total_seconds()
         if late <= misfire.late_limit:
             return Proceed()
         if misfire.policy == "skip":

@@ -24,14 +24,22 @@ class Unreadable(ValueError):
 @dataclass(frozen=True)
 class Message:
     """generation: the job's when this was dispatched. due: scheduled_for plus jitter.
-    first_sent: when the first copy was sent; age counts from it."""
+    first_sent: when the first copy was sent; age counts from it. held_until: when it may start,
+    where that is later than due: its turn in a group, or in a backfill."""
 
     key: RunKey
     generation: int
     due: datetime
     first_sent: datetime
+    held_until: datetime | None = None
+
+    @property
+    def start(self) -> datetime:
+        """Not before this."""
+        return self.held_until or self.due
 
     def to_body(self) -> str:
+        held = {} if self.held_until is None else {"held_until": to_wire(self.held_until)}
         return json.dumps(
             {
                 "v": VERSION,
@@ -42,6 +50,7 @@ class Message:
                 "generation": self.generation,
                 "due": to_wire(self.due),
                 "first_sent": to_wire(self.first_sent),
+                **held,
             },
             separators=(",", ":"),
         )
@@ -73,6 +82,8 @@ class Message:
             if isinstance(generation, bool) or not isinstance(generation, int):
                 raise Unreadable("generation is not a number")
             key = RunKey(job_id, uid, from_wire(doc["scheduled_for"]), trigger)
-            return Message(key, generation, from_wire(doc["due"]), from_wire(doc["first_sent"]))
+            held = from_wire(doc["held_until"]) if "held_until" in doc else None
+            due, first_sent = from_wire(doc["due"]), from_wire(doc["first_sent"])
+            return Message(key, generation, due, first_sent, held)
         except (KeyError, TypeError, ValueError) as e:
             raise e if isinstance(e, Unreadable) else Unreadable(f"bad field: {e}"[:200]) from e

@@ -72,6 +72,8 @@ class Run:
     latest attempt's claim; it stays on the row when the attempt ends, so that a completion whose
     answer was lost is recognised. message_id: the queue message under which it was claimed.
     code, detail: how it ended, or why it was skipped or cancelled (detail at most 512 bytes).
+    held_until: when its group or backfill let it start, where that was later than due.
+    dispatched_at: when the message of its first claim was first sent: its dispatch record's time.
     triggered_by: the caller of a run now or redrive. indexed_at: the row's place in the `next_run`
     index while it waits there (triggered, or a retry further than 15 minutes away).
     """
@@ -87,6 +89,8 @@ class Run:
     retry_at: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    held_until: datetime | None = None
+    dispatched_at: datetime | None = None
     code: str = ""
     detail: str = ""
     entries: tuple[Entry, ...] = ()

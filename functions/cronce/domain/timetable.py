@@ -58,6 +58,10 @@ class Schedule:
     calendar: Calendar | None = None
     hole: tuple[int, int] | None = None
 
+    @property
+    def has_an_end(self) -> bool:
+        return self.kind == "at" or self.end is not None or self.max_runs is not None
+
     def next_after(self, t: datetime) -> datetime | None:
         """The first occurrence strictly after `t`, in UTC; None when there is none any more."""
         found = self._at_or_after((t - EPOCH) // _SECOND + 1)

@@ -17,13 +17,15 @@ from cronce.domain.run import MAX_ENTRIES, MOVES, NO_LOG, Entry, LogPointer, Run
 @dataclass(frozen=True)
 class Claim:
     """What a worker writes to own an attempt. owner: fresh random token. due: kept only when this
-    claim creates the row."""
+    claim creates the row. held_until, dispatched_at: kept where the row has none."""
 
     owner: str
     message_id: str
     due: datetime
     lease_expires_at: datetime
     log: LogPointer = NO_LOG
+    held_until: datetime | None = None
+    dispatched_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,8 @@ def _claimed(old: Run, c: Claim, now: datetime) -> Run:
         message_id=c.message_id,
         lease_expires_at=c.lease_expires_at,
         started_at=now,
+        held_until=old.held_until or c.held_until,
+        dispatched_at=old.dispatched_at or c.dispatched_at,
         log=c.log,
         retry_at=None,
         indexed_at=None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from cronce.domain import definition as d
 from cronce.domain.errors import Unplannable
-from cronce.domain.instants import to_api
+from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.job import Job, StoredJob
 from cronce.domain.run import Entry, Run
 from cronce.handlers import models
@@ -54,6 +54,7 @@ def status(stored: StoredJob) -> models.Status:
         created_by=definition.created_by,
         updated_at=_instant(definition.updated_at),
         updated_by=definition.updated_by,
+        expires_at=_instant(_of_epoch(job.expires_at)),
     )
 
 
@@ -97,6 +98,7 @@ def run_document(run: Run) -> dict[str, object]:
         attempt=run.attempt,
         started_at=_instant(run.started_at),
         finished_at=_instant(run.finished_at),
+        held_until=_instant(run.held_until),
         lease_expires_at=_instant(run.lease_expires_at),
         retry_at=_instant(run.retry_at),
         code=run.code,
@@ -119,6 +121,10 @@ def _attempt(entry: Entry) -> models.Attempt:
         started_at=_instant(entry.started_at),
         finished_at=to_api(entry.finished_at),
     )
+
+
+def _of_epoch(seconds: int | None) -> datetime | None:
+    return None if seconds is None else EPOCH + timedelta(seconds=seconds)
 
 
 def _instant(at: datetime | None) -> str | None:

@@ -114,6 +114,17 @@ class Job(_Shape):
     history: Duration | None = Field(
         None, description="How long runs stay after they ended; 15 to 400 days."
     )
+    pause_on_failure: int | None = Field(
+        None,
+        ge=limits.PAUSE_ON_FAILURE[0],
+        le=limits.PAUSE_ON_FAILURE[1],
+        description="After so many failed runs in a row the job is paused.",
+    )
+    delete_after: Duration | None = Field(
+        None,
+        description="How long after its last run a job that has ended is deleted; 1 hour to 400"
+        " days. Its runs stay for their history. Only with an at, an end or max_runs.",
+    )
     description: str | None = Field(None, max_length=DESCRIPTION_CHARS)
     tags: dict[str, Annotated[str, Field(max_length=TAG_VALUE_CHARS)]] | None = Field(
         None, max_length=TAGS
@@ -134,6 +145,8 @@ class JobPatch(_Shape):
     start_deadline: Duration | None = None
     overlap: Overlap | None = None
     history: Duration | None = None
+    pause_on_failure: int | None = None
+    delete_after: Duration | None = None
     description: str | None = None
     tags: dict[str, str | None] | None = None
     group: str | None = None
@@ -176,6 +189,7 @@ class Status(_Shape):
     created_by: str
     updated_at: Instant | None
     updated_by: str
+    expires_at: Instant | None = Field(description="When a job that has ended is deleted.")
 
 
 class StoredJob(Job):
@@ -263,6 +277,9 @@ class Run(_Shape):
     attempt: int
     started_at: Instant | None
     finished_at: Instant | None
+    held_until: Instant | None = Field(
+        description="When its group or backfill let it start, where that was later than due."
+    )
     lease_expires_at: Instant | None
     retry_at: Instant | None
     code: str

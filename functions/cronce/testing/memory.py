@@ -34,6 +34,8 @@ from cronce.ports import Clock, DueItem, Lease
 from cronce.testing.memory_calendars import MemoryCalendars
 from cronce.testing.memory_jobs import MemoryJobs
 from cronce.testing.memory_lists import MemoryLists
+from cronce.testing.memory_many import MemoryBackfills, MemoryGroups
+from cronce.testing.memory_operate import MemoryOperate
 from cronce.testing.memory_queue import MemoryQueue, Received, Waiting
 from cronce.testing.memory_rows import Key, MemoryRows
 from cronce.testing.memory_runs import MemoryRuns
@@ -41,7 +43,15 @@ from cronce.testing.memory_runs import MemoryRuns
 __all__ = ["MemoryQueue", "MemoryStore", "Received", "Waiting"]
 
 
-class MemoryStore(MemoryJobs, MemoryRuns, MemoryCalendars, MemoryLists):
+class MemoryStore(
+    MemoryJobs,
+    MemoryRuns,
+    MemoryBackfills,
+    MemoryGroups,
+    MemoryCalendars,
+    MemoryLists,
+    MemoryOperate,
+):
     """`cronce.ports.Store`. clock: true time, by which an index lags; never what is written."""
 
     def __init__(self, clock: Clock, *, shards: int = limits.SHARDS, page: int = PAGE) -> None:

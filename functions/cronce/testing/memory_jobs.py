@@ -58,9 +58,12 @@ class MemoryJobs:
             lock = self.read_lock(job_id)
         if job is None:
             return None
+        read = job_from_item(job)
+        if read.is_gone(self.rows.now()):
+            return None
         if spec is None:
             raise Unplannable(f"job {job_id} has no definition")
-        return StoredJob(job_from_item(job), definition_from_item(spec), lock)
+        return StoredJob(read, definition_from_item(spec), lock)
 
     def read_lock(self, job_id: str) -> Lock | None:
         item = self.rows.get(job_pk(job_id), LOCK_SK)
@@ -84,21 +87,22 @@ class MemoryJobs:
             found = self.rows.get(job_pk(job.job_id), JOB_SK)
             if found is not None:
                 old = job_from_item(found)
-                return None if old.uid == job.uid else old
+                if not old.is_gone(job.changed_at):
+                    return None if old.uid == job.uid else old
             self._use(job, None, calendar_of(job.plan))
             self.rows.put(job_to_item(job))
-            self.rows.put(definition_to_item(job.job_id, definition))
+            self.rows.put(definition_to_item(job, definition))
             return None
 
     def edit_job(self, believed: Job, job: Job, definition: Definition, *, replan: bool) -> bool:
         with self.rows.lock:
             found = self.rows.get(job_pk(job.job_id), JOB_SK)
-            spec = definition_to_item(job.job_id, definition)
+            spec = definition_to_item(job, definition)
             if found is None:
                 return False
             if not _is_as_read(found, believed):
                 return self._is_edited(found, spec, job)
-            self._use(job, calendar_of(believed.plan), calendar_of(job.plan))
+            self._use(job, _counted(believed), _counted(job))
             self.rows.put(present({**found, **job_changes(job, replan=replan)}))
             self.rows.put(spec)
             return True
@@ -116,10 +120,24 @@ class MemoryJobs:
             if found is not None and not _is_as_read(found, believed):
                 return False
             if found is not None:
-                self._use(believed, calendar_of(believed.plan), None)
+                self._use(believed, _counted(believed), None)
             self.rows.delete(pk, JOB_SK)
             self.rows.delete(pk, SPEC_SK)
             self.rows.delete(pk, LOCK_SK)
+            return True
+
+    def expire_job(self, job: Job, expires_at: int) -> bool:
+        believed = (job.uid, job.generation, "ended")
+        with self.rows.lock:
+            found = self.rows.get(job_pk(job.job_id), JOB_SK)
+            spec = self.rows.get(job_pk(job.job_id), SPEC_SK)
+            if found is None or spec is None or not is_known(found) or not is_known(spec):
+                return False
+            if tuple(map(found.get, ("uid", "generation", "status"))) != believed:
+                return False
+            self._use(job, _counted(job), None)
+            self.rows.put({**found, "expires_at": expires_at})
+            self.rows.put({**spec, "expires_at": expires_at})
             return True
 
     def _use(self, job: Job, before: str | None, now: str | None) -> None:
@@ -208,6 +226,10 @@ class MemoryJobs:
             if is_known(item) and item.get("uid") == key.uid and str(item.get("last")) >= at:
                 return missed_from_item(item)
         return None
+
+
+def _counted(job: Job) -> str | None:
+    return None if job.expires_at is not None else calendar_of(job.plan)
 
 
 def _is_as_read(found: Item, believed: Job) -> bool:

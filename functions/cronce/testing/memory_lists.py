@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from cronce.adapters.dynamodb_lists import readable_job
-from cronce.adapters.items import JOB_SK
+from cronce.adapters.items import JOB_SK, RUN_PREFIX
 from cronce.adapters.list_cursors import (
     after_job,
     after_run,
@@ -36,7 +36,9 @@ class MemoryLists:
         rows = [r for r in self.rows.all() if r["sk"] == JOB_SK and group in (None, r["group"])]
         rows = sorted((r for r in rows if _place(r) > after), key=_place)
         read = [(row, readable_job(row)) for row in rows]
-        found = [(row, job) for row, job in read if job and status in (None, job.status)]
+        now = self.rows.now()
+        there = [(row, job) for row, job in read if job and not job.is_gone(now)]
+        found = [(row, job) for row, job in there if status in (None, job.status)]
         more = after_job(found[limit - 1][0], group) if len(found) > limit else None
         return Page(tuple(job for _, job in found[:limit]), more)
 
@@ -51,7 +53,8 @@ class MemoryLists:
     ) -> Page:
         first, last = to_wire(earliest), to_wire(latest)
         after, day = read_attention_cursor(cursor, last) if cursor else (None, last[:10])
-        rows = [r for r in self.rows.all() if "day" in r and status in (None, r["status"])]
+        rows = [r for r in self.rows.all() if "day" in r and str(r["sk"]).startswith(RUN_PREFIX)]
+        rows = [r for r in rows if status in (None, r["status"])]
         rows = [r for r in rows if first <= str(r["finished_at"]) <= last]
         rows = [r for r in rows if str(r["day"]) <= day and (not after or _end(r) < _end(after))]
         rows.sort(key=_end, reverse=True)

@@ -28,6 +28,9 @@ class MemoryRows:
         self._rows: dict[Key, Item] = {}
         self._past: dict[Key, list[tuple[datetime, Item | None]]] = {}
 
+    def now(self) -> datetime:
+        return self._clock.now()
+
     def get(self, pk: str, sk: str) -> Item | None:
         with self.lock:
             item = self._rows.get((pk, sk))
