@@ -17,6 +17,7 @@ from cronce.handlers import (
     routes_calendars,
     routes_jobs,
     routes_meta,
+    routes_operate,
     routes_runs,
     routes_schedules,
 )
@@ -30,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *routes_runs.OPERATIONS,
     *routes_schedules.OPERATIONS,
     *routes_calendars.OPERATIONS,
+    *routes_operate.OPERATIONS,
     *routes_meta.OPERATIONS,
 )
 JSON = "application/json"

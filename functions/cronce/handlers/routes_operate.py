@@ -75,6 +75,10 @@ def overview(parts: Parts, request: Request) -> Answered:
             "resent": seen.resent,
             "outcomes": dict(seen.outcomes),
             "lateness": dict(seen.lateness),
+            "hours": [
+                {"at": to_api(hour.at), "runs": hour.runs, "outcomes": dict(hour.outcomes)}
+                for hour in seen.hours
+            ],
             "open": [run_document(each.run) | {"late": each.late} for each in seen.open],
             "missed": [_missed(each) for each in seen.missed],
             "complete": seen.complete,

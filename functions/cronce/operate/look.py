@@ -38,18 +38,28 @@ class OpenRun:
     late: bool
 
 
+@dataclass
+class Hour:
+    """What was dispatched from `at` on until the hour was over."""
+
+    at: datetime
+    runs: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+
 @dataclass(frozen=True)
 class Overview:
     """Of what was dispatched within since..until. runs: sent, each once a dispatch (one that waits
     long for its retry is dispatched again). outcomes: ended status to count. lateness: upper bound
     in milliseconds to the first attempts, of ended runs, that started no later after they might.
-    complete: nothing was left out."""
+    hours: of which something is known, in order. complete: nothing was left out."""
 
     runs: int
     dispatches: int
     resent: int
     outcomes: Mapping[str, int]
     lateness: Mapping[str, int]
+    hours: Sequence[Hour]
     open: Sequence[OpenRun]
     missed: Sequence[MissedSeen]
     complete: bool
@@ -119,11 +129,10 @@ class Look:
         listed = {s.key: s for r in records[:MOST_RECORDS] for s in r.runs}
         sent = list(islice(listed.values(), MOST_OPEN))
         found = self._rows([s.key for s in sent])
-        outcomes: Counter[str] = Counter()
-        lateness: Counter[str] = Counter()
-        for record in records[:MOST_RECORDS]:
-            outcomes.update(record.counts)
-            lateness.update(record.lateness)
+        hours, lateness = _counted(records[:MOST_RECORDS])
+        outcomes = Counter[str]()
+        for hour in hours:
+            outcomes.update(hour.outcomes)
         runs = [found.get(s.key) or Run(s.key, "pending", due=s.start) for s in sent]
         outcomes.update(run.status for run in runs if run.ended)
         missed = list(islice(self.ports.store.missed_between(since, until), MOST_MISSED + 1))
@@ -133,6 +142,7 @@ class Look:
             resent=sum(r.resent for r in records[:MOST_RECORDS]),
             outcomes=dict(outcomes),
             lateness=dict(lateness),
+            hours=hours,
             open=[OpenRun(run, is_late(run, now)) for run in runs if run.status in OPEN],
             missed=[m for m in missed[:MOST_MISSED] if m.missed.count],
             complete=len(records) <= MOST_RECORDS
@@ -211,6 +221,18 @@ class Look:
         jobs = [item for item in items if isinstance(item, DueJob)]
         records = [item.at for item in items if isinstance(item, DueRecord)]
         return Overdue(jobs, len(records), min(records, default=None), len(items) > BATCH)
+
+
+def _counted(records: Sequence[DispatchRecord]) -> tuple[list[Hour], Counter[str]]:
+    hours: dict[datetime, Hour] = {}
+    lateness: Counter[str] = Counter()
+    for record in records:
+        at = record.dispatched_at.replace(minute=0, second=0, microsecond=0)
+        hour = hours.setdefault(at, Hour(at))
+        hour.runs += record.total
+        hour.outcomes.update(record.counts)
+        lateness.update(record.lateness)
+    return sorted(hours.values(), key=lambda hour: hour.at), lateness
 
 
 def _add(jobs: dict[str, ComingJob], key: RunKey, coming: Coming) -> None:
