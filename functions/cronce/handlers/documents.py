@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from cronce.domain import definition as d
+from cronce.domain.calendar import Calendar
 from cronce.domain.errors import Unplannable
 from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.job import Job, StoredJob
 from cronce.domain.run import Entry, Run
+from cronce.domain.stamps import calendar_of
 from cronce.handlers import models
 from cronce.jsontext import Verbatim, parse
 
@@ -81,7 +83,9 @@ def _short(job: Job) -> dict[str, object]:
 
 def _schedule(job: Job) -> dict[str, object] | None:
     try:
-        return job.schedule().to_document()
+        name = calendar_of(job.plan)
+        # It is shown by its name, whatever it excludes.
+        return job.schedule(Calendar().named(name, 0) if name else None).to_document()
     except Unplannable:
         return None
 

@@ -299,6 +299,7 @@ class Health(_Shape):
     status: Literal["ok"]
     deployment: str
     version: str
+    tzdata: str = Field(description="The IANA release that schedules are planned with.")
 
 
 class Anything(BaseModel):
@@ -327,5 +328,6 @@ class Problem(BaseModel):
     errors: list[FaultShown] | None = None
     current_version: int | None = None
     state: str | None = None
+    jobs: list[JobId] | None = None
     size: int | None = None
     limit: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cronce import __version__
+from cronce.domain.zones import tzdata_version
 from cronce.handlers import models
 from cronce.handlers.operations import Answered, Operation, Parts
 from cronce.handlers.request import Request
@@ -13,7 +14,10 @@ from cronce.handlers.request import Request
 def health(parts: Parts, request: Request) -> Answered:
     """Says that the function answers; reads nothing."""
     document = models.Health(
-        status="ok", deployment=parts.control.settings.deployment, version=__version__
+        status="ok",
+        deployment=parts.control.settings.deployment,
+        version=__version__,
+        tzdata=tzdata_version(),
     )
     return Answered(200, document.model_dump())
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cronce.domain.definition import FIELDS
+from cronce.domain.zones import tzdata_version
 from cronce.handlers.api import OPERATIONS
 from cronce.handlers.openapi import openapi
 from cronce.jsontext import plain
@@ -57,6 +58,7 @@ def test_health(over_memory: Api) -> None:
         "status": "ok",
         "deployment": "cronce",
         "version": "0.1.0",
+        "tzdata": tzdata_version(),
     }
 
 
