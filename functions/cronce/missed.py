@@ -7,7 +7,8 @@ found is taken out of the count; a claim that finds itself counted is conceded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from cronce import limits
@@ -21,6 +22,8 @@ from cronce.ports import Ports
 PAGE = 100
 # Rows that may cover one occurrence: an outage counted again after a crash, an edit, a pause.
 MOST_ROWS = 8
+# Another dispatcher that counts the same outage may cover again what was taken out.
+MOST_PASSES = 4
 
 
 def record(
@@ -30,13 +33,46 @@ def record(
 
     Done again after a crash in the middle it comes to the same. Raises Unavailable.
     """
-    _put(ports, job_id, uid, missed, now)
-    for key in _begun(ports, job_id, uid, missed):
-        for _ in range(MOST_ROWS):
-            covering = ports.store.find_missed(key)
-            if covering is None:
-                break
-            _take_out(ports, key, schedule, covering, now)
+    for part in _parts(schedule, missed, _begun(ports, job_id, uid, missed)):
+        _put(ports, job_id, uid, part, now)
+    for _ in range(MOST_PASSES):
+        covered = [key for key in _begun(ports, job_id, uid, missed) if _is_counted(ports, key)]
+        if not covered:
+            return
+        for key in covered:
+            _take_out(ports, key, schedule, now)
+
+
+def _parts(schedule: Schedule, missed: Missed, begun: Iterable[RunKey]) -> Iterator[Missed]:
+    """What is left of the range between the runs, latest first."""
+    rest: Missed | None = missed
+    for key in begun:
+        if rest is None:
+            return
+        tail = _after(schedule, rest, key.scheduled_for)
+        if tail is not None:
+            yield tail
+        rest = _before(schedule, rest, key.scheduled_for)
+    if rest is not None:
+        yield rest
+
+
+def _after(schedule: Schedule, m: Missed, at: datetime) -> Missed | None:
+    following = schedule.next_after(at)
+    if following is None or following > m.last:
+        return None
+    return replace(m, first=following, count=1 + schedule.count(following, m.last))
+
+
+def _before(schedule: Schedule, m: Missed, at: datetime) -> Missed | None:
+    previous = schedule.latest_at_or_before(at - seconds(1), not_before=m.first)
+    if previous is None:
+        return None
+    return replace(m, last=previous, count=1 + schedule.count(m.first, previous))
+
+
+def _is_counted(ports: Ports, key: RunKey) -> bool:
+    return ports.store.find_missed(key) is not None
 
 
 def _begun(ports: Ports, job_id: str, uid: str, missed: Missed) -> Iterator[RunKey]:
@@ -47,29 +83,30 @@ def _begun(ports: Ports, job_id: str, uid: str, missed: Missed) -> Iterator[RunK
             job_id, limit=PAGE, cursor=cursor, earliest=missed.first, latest=missed.last
         )
         for run in page.items:
-            if isinstance(run, Run) and run.key.uid == uid and not run.key.trigger:
-                if run.status != "missed" or run.attempt > 1:
-                    yield run.key
+            assert isinstance(run, Run)
+            own = run.key.uid == uid and not run.key.trigger
+            # One that was found missed before it ran stays counted.
+            if own and (run.status != "missed" or run.attempt > 1):
+                yield run.key
         cursor = page.cursor
         if cursor is None:
             return
 
 
-def _take_out(ports: Ports, key: RunKey, schedule: Schedule, m: Missed, now: datetime) -> None:
+def _take_out(ports: Ports, key: RunKey, schedule: Schedule, now: datetime) -> None:
     """What follows it first, so that no other occurrence is uncovered in between. The row of what
     precedes it stays even when nothing does, with a count of 0: rows of this kind are not deleted.
     """
-    at = key.scheduled_for
-    following = schedule.next_after(at)
-    if following is not None and following <= m.last:
-        count = 1 + schedule.count(following, m.last)
-        rest = Missed(following, m.last, count, m.policy, m.reason)
-        _put(ports, key.job_id, key.uid, rest, now)
-    before = schedule.latest_at_or_before(at - seconds(1), not_before=m.first)
-    count = 0 if before is None else 1 + schedule.count(m.first, before)
-    last = before or m.first - seconds(1)
-    head = Missed(m.first, last, count, m.policy, m.reason)
-    _put(ports, key.job_id, key.uid, head, now)
+    for _ in range(MOST_ROWS):
+        m = ports.store.find_missed(key)
+        if m is None:
+            return
+        tail = _after(schedule, m, key.scheduled_for)
+        if tail is not None:
+            _put(ports, key.job_id, key.uid, tail, now)
+        nothing = replace(m, last=m.first - seconds(1), count=0)
+        head = _before(schedule, m, key.scheduled_for) or nothing
+        _put(ports, key.job_id, key.uid, head, now)
 
 
 def _put(ports: Ports, job_id: str, uid: str, missed: Missed, now: datetime) -> None:
