@@ -24,6 +24,7 @@ from cronce.domain.run import OPEN, Run
 from cronce.ports import Lease
 from cronce.work import BatchReport, Delivery, Worker, work_batch
 
+from .faults import CRASH_BEFORE, CRASHES
 from .kernel import Killed, Process, Strand
 from .scenario import Draft, draft
 from .target import SimulatedTarget
@@ -52,18 +53,24 @@ def clockwork(world: World) -> None:
     s, kernel = world.scenario, world.kernel
     missing = False
     minute = 0
+    begin, end = s.ticks_off
     while True:
         minute += 60_000
         kernel.pause(max(0, minute - kernel.now))
-        begin, end = s.ticks_off
         lost = world.troubled and not missing and kernel.rng.random() < s.lost_ticks
         missing = lost and s.profile == "ticks"
+        # An outage may begin in the middle of a tick.
+        doomed = missing or (
+            begin - 60_000 <= kernel.now < begin and (s.held or kernel.rng.random() < 0.7)
+        )
+        if s.held and begin <= kernel.now < begin + 60_000:
+            world.hold(end + 60_000)
         if world.troubled and (begin <= kernel.now < end or (lost and kernel.rng.random() < 0.3)):
             continue
         event_time = kernel.instant()
         twice = s.leaderless and world.troubled and kernel.rng.random() < 0.3
         for _ in range(1 + twice):
-            start_tick(world, event_time, after=int(kernel.rng.random() * 3_000), doomed=missing)
+            start_tick(world, event_time, after=int(kernel.rng.random() * 3_000), doomed=doomed)
 
 
 def start_tick(world: World, event_time: datetime, *, after: int, doomed: bool = False) -> None:
@@ -76,10 +83,14 @@ def start_tick(world: World, event_time: datetime, *, after: int, doomed: bool =
         deadline = ports.clock.now() + timedelta(seconds=limits.DISPATCHER_STOP_AFTER)
         tick(ports, world.settings, event_time=event_time, deadline=deadline)
 
-    world.invoke(process, invoke, limits.DISPATCHER_TIMEOUT, after)
     if doomed:
-        at = after + int(world.kernel.rng.random() * 250)
-        world.kernel.spawn(world.nature, lambda: world.kernel.kill(process), at)
+        process.doom = world.kernel.rng.choice(_DOOMS), world.kernel.rng.choice(CRASHES)
+        if world.scenario.held:
+            process.doom = "advance", CRASH_BEFORE
+    world.invoke(process, invoke, limits.DISPATCHER_TIMEOUT, after)
+
+
+_DOOMS = ("put_record", "send", "put_missed", "advance", "advance", "update_record", "list_runs")
 
 
 # --- workers
@@ -98,6 +109,7 @@ def poller(world: World, name: str) -> None:
             kernel.doze(world.until_next_message(), world.dozing)
             kernel.pause(int(kernel.rng.random() * 500))
             continue
+        world.note("received", worker=name, messages=[m.message_id for m in batch])
         kernel.pause(int(5 + kernel.rng.random() * 100))
         _work(world, name, [Delivery(m.body, m.message_id, m.receipt) for m in batch])
 
@@ -120,6 +132,7 @@ def _work(world: World, name: str, deliveries: list[Delivery]) -> None:
             raise strand.error
         return
     if report.abandoned:
+        process.wounded = True
         kernel.kill(process)
     for delivery in deliveries:
         if delivery.message_id not in report.returned:
@@ -134,6 +147,9 @@ def user(world: World) -> None:
     s, kernel = world.scenario, world.kernel
     while True:
         kernel.pause(int(kernel.rng.expovariate(1 / s.users)))
+        if kernel.rng.random() < 0.4:
+            # When a tick is at work.
+            kernel.pause(60_000 - kernel.now % 60_000 + int(kernel.rng.random() * 3_500))
         if not world.troubled:
             return
         request(world)
@@ -142,18 +158,21 @@ def user(world: World) -> None:
 def request(world: World) -> Strand:
     process = world.machine("api")
     control = Control(world.ports(process), world.settings)
-    name = world.kernel.rng.choice(list(world.drafts))
+    # A queue that is busy for ever is one in which later runs are claimed: their job is let alone.
+    names = list(world.drafts)[world.scenario.busy :]
+    name = world.kernel.rng.choice(names)
     return world.invoke(process, lambda: _ask(world, control, name), limits.API_TIMEOUT, 0)
 
 
 _VERBS = (
-    *("edit", "edit", "touch", "pause", "pause", "resume", "resume", "resume", "delete"),
+    *("edit", "respell", "respell", "touch", "pause", "pause", "resume", "resume", "resume", "recreate"),
     *("run_now", "run_now", "run_now", "cancel", "cancel", "redrive", "redrive", "list"),
 )
 
 
 def _ask(world: World, control: Control, name: str) -> None:
-    verb = world.kernel.rng.choice(_VERBS)
+    rng, favourite = world.kernel.rng, world.scenario.verb
+    verb = favourite if favourite and rng.random() < 0.5 else rng.choice(_VERBS)
     world.note(verb, job=name)
     try:
         _VERB[verb](world, control, name)
@@ -171,6 +190,12 @@ def create(world: World, control: Control, name: str, wish: Draft) -> None:
 
 def _edit(world: World, control: Control, name: str) -> None:
     create(world, control, name, draft(world.kernel.rng))
+
+
+def _respell(world: World, control: Control, name: str) -> None:
+    """Another schedule with the same next occurrence, more often than not."""
+    cron = world.kernel.rng.choice(("* * * * *", "*/2 * * * *", "*/5 * * * *"))
+    create(world, control, name, replace(world.drafts[name], schedule={"cron": cron}))
 
 
 def _touch(world: World, control: Control, name: str) -> None:
@@ -229,14 +254,19 @@ def _list(world: World, control: Control, name: str) -> None:
     page = control.list_runs(name, limit=5)
     if page.items:
         control.get_run(name, page.items[0].key.run_id)  # type: ignore[attr-defined]
+    control.list_jobs(group=None, status=None, limit=3, cursor=None)
+    now = world.kernel.instant()
+    since = now - timedelta(hours=1)
+    control.list_attention(earliest=since, latest=now, status=None, limit=3, cursor=None)
 
 
 _VERB = {
     "edit": _edit,
+    "respell": _respell,
     "touch": _touch,
     "pause": _pause,
     "resume": _resume,
-    "delete": _delete,
+    "recreate": _delete,
     "run_now": _run_now,
     "cancel": _cancel,
     "redrive": _redrive,

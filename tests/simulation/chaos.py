@@ -21,7 +21,9 @@ def chaos(world: World) -> None:
         kernel.pause(int(kernel.rng.expovariate(1 / s.chaos)))
         if not world.troubled:
             return
-        blow = only or kernel.rng.choice(_BLOWS)
+        favourite = s.blow and kernel.rng.random() < 0.6
+        blow = _FAVOURITES[s.blow] if favourite else only or kernel.rng.choice(_BLOWS)
+        world.note(f"CHAOS {blow.__name__.strip('_')}")
         blow(world)
 
 
@@ -133,6 +135,7 @@ def _plant_broken_job(world: World) -> None:
     world.inner.create_job(job, Definition(document={}, target={}))
 
 
+_FAVOURITES = {"plant_broken_job": _plant_broken_job, "garbage": _garbage}
 _BLOWS: tuple[Callable[[World], None], ...] = (
     *(_kill_any, _kill_any, _freeze, _freeze, _purge, _lose, _lose, _duplicate, _duplicate),
     *(_copy, _delay, _delay, _hurry, _garbage, _ancient, _plant_broken_job),

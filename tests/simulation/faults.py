@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from cronce.domain.errors import Throttled, Unavailable
-from cronce.ports import DispatchStore, JobStore, RunQueue, RunStore
+from cronce.ports import RunQueue, Store
 
 from .kernel import Kernel, Process
 
@@ -24,49 +24,63 @@ KINDS = (CRASH_BEFORE, CRASH_AFTER, THROTTLED, LOST_ANSWER, SENT_TWICE)
 CRASHES = (CRASH_BEFORE, CRASH_AFTER)
 
 # Read from the ports, so that a method that is added is a cell that must be reached.
-STORE_METHODS = [
-    name
-    for port in (JobStore, RunStore, DispatchStore)
-    for name in vars(port)
-    if not name.startswith("_")
-]
+METHODS_OF = {
+    port.__name__: [name for name in vars(port) if not name.startswith("_")]
+    for port in Store.__mro__
+    if port.__name__.endswith("Store")
+}
+STORE_METHODS = [name for names in METHODS_OF.values() for name in names]
+# Calendars are read and written by users only; no run depends on such a call.
+PLAIN = METHODS_OF.get("CalendarStore", [])
 QUEUE_METHODS = [name for name in vars(RunQueue) if not name.startswith("_")]
 SHELL_METHODS = ["clock.sleep", "target.execute"]
+CALLS = [m for m in (*STORE_METHODS, *QUEUE_METHODS) if m not in PLAIN]
 CELLS: tuple[tuple[str, str], ...] = (
-    *((m, k) for m in (*STORE_METHODS, *QUEUE_METHODS) for k in KINDS),
+    *((m, k) for m in CALLS for k in KINDS),
     *((m, k) for m in SHELL_METHODS for k in CRASHES),
 )
 
 
 class Faults:
-    """rate: of all calls; focus: one cell that is met far more often. counts: what was injected."""
+    """rate: of all calls. focus: cells that are met far more often. slow: of all calls, too. lag:
+    milliseconds, at most. counts: what was injected."""
 
     def __init__(self, kernel: Kernel, rate: float, kinds: tuple[str, ...]) -> None:
         self.kernel, self.rate, self.kinds = kernel, rate, kinds
-        self.focus: tuple[str, str] | None = None
-        self.focus_left = 6
+        self.focus: tuple[tuple[str, str], ...] = ()
+        self.focus_left = 8
         self.active = False
         self.slow = 0.0
         self.lag = 0
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.on_crash: Callable[[Process], None] = lambda process: None
+        self.tell: Callable[[Process, str, str], None] = lambda process, method, kind: None
 
     def draw(self, method: str, process: Process) -> str | None:
         if not self.active:
             return None
         rng = self.kernel.rng
         kind = None
-        if self.focus and method == self.focus[0] and self.focus_left and rng.random() < 0.3:
+        if process.doom is not None and process.doom[0] == method:
+            kind = process.doom[1]
+        elif self.focus_left and self._in_focus(method) and rng.random() < self._eagerness(method):
             self.focus_left -= 1
-            kind = self.focus[1]
+            kind = rng.choice([k for m, k in self.focus if m == method])
         elif self.rate and rng.random() < self.rate:
             kind = rng.choice(self.kinds)
             if kind not in CRASHES and method in SHELL_METHODS:
                 kind = None
         if kind is not None:
             self.counts[method, kind] += 1
-            process.wounded = True
+            self.tell(process, method, kind)
+            # An SDK that sends again loses nothing: whoever lets it is not excused.
+            process.wounded = process.wounded or kind != SENT_TWICE
         return kind
+
+    def _eagerness(self, method: str) -> float:
+        return 0.35 if method in ("read_job", "claim", "hide", "send", "due") else 0.7
+
+    def _in_focus(self, method: str) -> bool:
+        return any(m == method for m, _ in self.focus)
 
     def latency(self) -> int:
         rng = self.kernel.rng
@@ -75,7 +89,6 @@ class Faults:
         return int(1 + rng.random() * 24)
 
     def crash(self, process: Process) -> None:
-        self.on_crash(process)
         self.kernel.kill(process)
 
     def age(self) -> timedelta:

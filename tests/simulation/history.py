@@ -17,6 +17,7 @@ from cronce.adapters.job_items import job_from_item
 from cronce.adapters.run_items import run_from_item
 from cronce.domain.identity import RunKey
 from cronce.domain.job import Job
+from cronce.domain.overlap import Lock
 from cronce.domain.plan import Missed
 from cronce.domain.run import Run
 from cronce.ports import DueJob, Refused
@@ -96,8 +97,12 @@ class History:
     executions: dict[RunKey, list[Execution]] = field(default_factory=lambda: defaultdict(list))
     endings: Counter[RunKey] = field(default_factory=Counter)
     missed: list[tuple[int, str, str, Missed, datetime]] = field(default_factory=list)
+    most_attempts: Counter[str] = field(default_factory=Counter)
+    locks: dict[str, list[tuple[int, Lock]]] = field(default_factory=lambda: defaultdict(list))
     sent: dict[RunKey, int] = field(default_factory=dict)
     trace: Callable[..., None] | None = None
+    before_missed: Callable[[str, str, Missed], None] = lambda *what: None
+    after_find: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._rows = self.inner.rows._rows
@@ -106,6 +111,10 @@ class History:
         self.broken.append(Broken(rule, detail, self.kernel.now))
         if self.trace is not None:
             self.trace(self._process(), f"VIOLATION {rule}", {"detail": detail})
+
+    def _tell(self, action: str, **fields: object) -> None:
+        if self.trace is not None:
+            self.trace(self._process(), action, fields)
 
     def __getattr__(self, name: str) -> Any:
         """Reads, and what has no rule of its own."""
@@ -154,12 +163,25 @@ class History:
                     f"{due.job_id}: planned for {due.uid}/{due.generation},"
                     f" written to {before.uid}/{before.generation}",
                 )
+            self._check_passed(before, after)
             moved = after.next if after else None
             if before.next and moved and moved.scheduled_for <= before.next.scheduled_for:
                 self.violate("next_run never goes back", f"{due.job_id}: {before.next} -> {moved}")
 
         write = lambda: self.inner.advance(due, then, **more)  # noqa: E731
         return bool(self._job("advance", due.job_id, write, check))
+
+    def _check_passed(self, before: Job, after: Job | None) -> None:
+        """What an advance leaves behind was accepted by the queue, or is counted as missed."""
+        first = before.next.scheduled_for if before.next else before.changed_at
+        then = after.next.scheduled_for if after and after.next else first + timedelta(seconds=1)
+        schedule = before.plan["schedule"]
+        assert isinstance(schedule, dict)
+        second = timedelta(seconds=1)
+        for at in Timetable(schedule).within(first - second, then - second):
+            key = RunKey(before.job_id, before.uid, at)
+            if key not in self.sent and self.inner.find_missed(key) is None:
+                self.violate("advance only past what was sent", f"{key.job_id} {key.run_id}")
 
     def set_error(self, row: Any, reason: str) -> bool:
         job_id = row.job_id if isinstance(row, DueJob) else row.pk.removeprefix("JOB#")
@@ -181,17 +203,42 @@ class History:
             if check is not None:
                 check(before, after)
             process = self._process()
+            self._tell(kind, job=job_id, next=after.next if after else None)
             clock = process.facts.get("clock") or self.kernel.instant(process.offset)
             assert isinstance(clock, datetime)
+            spec = self.inner.read_job(job_id)
+            if spec is not None and kind in ("create", "edit"):
+                most = spec.definition.retry.max_attempts
+                self.most_attempts[job_id] = max(most, self.most_attempts[job_id])
             self.jobs[job_id].append(JobWrite(self.kernel.now, kind, before, after, clock))
         return result
+
+    def find_missed(self, key: RunKey) -> Missed | None:
+        found: Missed | None = self.inner.find_missed(key)
+        self.after_find()
+        return found
 
     def put_missed(self, job_id: str, uid: str, missed: Missed, **more: Any) -> None:
         process = self._process()
         self.missed.append(
             (self.kernel.now, job_id, uid, missed, self.kernel.instant(process.offset))
         )
+        self.before_missed(job_id, uid, missed)
+        self._tell("put_missed", job=job_id, uid=uid, missed=missed)
         self.inner.put_missed(job_id, uid, missed, **more)
+
+    def write_lock(self, job_id: str, believed: Lock | None, lock: Lock) -> bool:
+        done = bool(self.inner.write_lock(job_id, believed, lock))
+        if done:
+            self._tell("write_lock", job=job_id, lock=lock)
+            self.locks[job_id].append((self.kernel.now, lock))
+        return done
+
+    def locks_since(self, job_id: str, begun: int) -> list[Lock]:
+        """As they were at that time, and every one after it."""
+        found = self.locks[job_id]
+        before = [lock for at, lock in found if at < begun]
+        return [*before[-1:], *(lock for at, lock in found if at >= begun)]
 
     # --- runs
 
@@ -215,6 +262,7 @@ class History:
         if after is None:
             self.violate("a run's row stays", name)
             return
+        self._tell(method, run=name, status=after.status, attempt=after.attempt)
         self.runs[key].append(
             RunWrite(self.kernel.now, method, before, after, self._process())
         )
@@ -237,12 +285,16 @@ class History:
         counts = method in ("claim", "take_over")
         if after.attempt != was + counts:
             self.violate("the claim counts the attempt", f"{name}: {was} -> {after.attempt}")
+        if counts and after.attempt > after.base + self.most_attempts[after.key.job_id]:
+            self.violate("attempts run out", f"{name}: {after.attempt} of base {after.base}")
 
     def _owner(self, method: str, name: str, before: Run | None, args: Any, kw: Any) -> None:
         if method in OWNED:
             if before is None or not before.owner or before.owner != args[0]:
                 self.violate("only the owner writes", name)
             return
+        if method in ("take_over", "lose"):
+            self._check_reason(name, args, before)
         live = before is not None and before.status == "running" and before.lease_expires_at
         if not live or method == "redrive" or (method == "cancel" and kw["by_request"]):
             return
@@ -250,6 +302,15 @@ class History:
         assert before.lease_expires_at is not None
         if before.lease_expires_at > min(kw["now"], self.kernel.instant() + CLOCKS):
             self.violate("one live owner", f"{name}: lease until {before.lease_expires_at}")
+
+    def _check_reason(self, name: str, args: Any, before: Run | None) -> None:
+        """Only something that went wrong takes a run from its worker."""
+        if before is None:
+            return
+        claims = [w for w in self.runs[before.key] if w.method in ("claim", "take_over")]
+        owner = [w.process for w in claims if w.after and w.after.owner == before.owner]
+        if owner and not owner[0].wounded:
+            self.violate("nothing is taken from a healthy worker", name)
 
     def dispatched(self, row: Any) -> Any:
         return self.inner.dispatched(row)
@@ -261,8 +322,12 @@ class History:
         name = f"{key.job_id} {key.run_id} attempt {attempt}"
         own = self.kernel.instant(process.offset)
         earlier = self.executions[key]
-        if any(e.attempt >= attempt for e in earlier):
-            self.violate("each execution has a higher attempt", name)
+        # Who was stopped between claim and call may come after a later attempt: for that the target
+        # is told the attempt. Never twice with the same one.
+        if any(e.attempt == attempt for e in earlier):
+            self.violate("each execution has an attempt of its own", name)
+        if any(e.attempt > attempt for e in earlier) and not process.wounded:
+            self.violate("attempts come in order", name)
         if own < key.scheduled_for or self.kernel.instant() < key.scheduled_for - CLOCKS:
             self.violate("never early", name)
         earlier.append(Execution(self.kernel.now, key, attempt, process))

@@ -22,9 +22,11 @@ class Killed(BaseException):
 
 
 class Process:
-    """offset: milliseconds that its clock is ahead of true time."""
+    """offset: milliseconds that its clock is ahead of true time. wounded: something befell it that
+    excuses what it leaves undone. vital: its failure is the simulation's own. doom: the call, and
+    the side of it, at which it will die. facts: what is known of it."""
 
-    __slots__ = ("dead", "facts", "frozen_until", "name", "offset", "strands", "vital", "wounded")
+    __slots__ = ("dead", "doom", "facts", "frozen_until", "name", "offset", "strands", "vital", "wounded")
 
     def __init__(self, name: str, offset: int = 0) -> None:
         self.name, self.offset = name, offset
@@ -32,6 +34,7 @@ class Process:
         self.frozen_until = 0
         self.wounded = False
         self.vital = False
+        self.doom: tuple[str, str] | None = None
         self.strands: list[Strand] = []
         self.facts: dict[object, object] = {}
 

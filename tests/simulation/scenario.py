@@ -10,17 +10,39 @@ from random import Random
 from cronce.domain.definition import JobSpec
 from cronce.domain.instants import to_api
 from cronce.domain.job import Definition
-from cronce.domain.misfire import Misfire
+from cronce.domain.misfire import Misfire, MisfirePolicy
 from cronce.domain.retry import RetryPolicy
 from cronce.domain.schedule import parse_schedule
 
-from .faults import CELLS, CRASH_AFTER, CRASH_BEFORE, KINDS
+from .faults import CALLS, CELLS, CRASH_AFTER, CRASH_BEFORE, KINDS, SHELL_METHODS
 from .kernel import START
 
 MINUTE = 60_000
+LIMITS = ("skip", "queue_one", "queue_all", "replace")
 PROFILES = ("calm", "kills", "purges", "ticks", "outage", "edits", "storm")
 # Of twelve seeds in a row, one each of the exact ones; the others meet everything.
 _TURN = (*PROFILES, "outage", "edits", "storm", "storm", "storm")
+_EXACT = PROFILES[:4]
+# What makes a method that is in focus be called: what users do, what befalls, what jobs are like.
+_VERBS = {
+    "create_job": "recreate",
+    "delete_job": "recreate",
+    "edit_job": "edit",
+    "trigger": "run_now",
+    "dispatched": "run_now",
+    "cancel": "cancel",
+    "redrive": "redrive",
+    "read_run": "cancel",
+    "list_runs": "list",
+    "list_jobs": "list",
+    "list_attention": "list",
+}
+_BLOWS = {"set_error": "plant_broken_job", "dead_letter": "garbage"}
+_FATES = {"lose": "deadly", "take_over": "deadly", "fail": "failing", "retry": "failing"}
+_FATES |= {"redrive": "failing", "renew": "slow"}
+# Once more each, since it takes luck that they are called at all.
+_RARE = ("miss", "concede", "concede", "concede", "concede", "miss")
+_LATE = ("find_missed", "put_missed", "miss", "concede", "skip")
 
 
 @dataclass(frozen=True)
@@ -53,7 +75,10 @@ class Scenario:
     """Times in milliseconds. trouble: how long things go wrong; calm: how long they may take to
     come right. lag: how old an eventually consistent read may be. users: mean time between what
     users do; chaos: mean time between what befalls queue and processes; 0 is never.
-    off: when no tick comes, and no worker. busy: something is always visible in the queue."""
+    ticks_off, workers_off: when none comes. busy: something is always visible in the queue, and the
+    first job runs on. lost_ticks: of all ticks. focus: what goes wrong most, and what makes it be
+    called: verb of the users, blow of the chaos. held: what was sent before an outage is delivered
+    while the tick after it counts what was missed."""
 
     seed: int
     profile: str
@@ -62,7 +87,10 @@ class Scenario:
     calm: int = 50 * MINUTE
     rate: float = 0.0
     kinds: tuple[str, ...] = KINDS
-    focus: tuple[str, str] | None = None
+    focus: tuple[tuple[str, str], ...] = ()
+    verb: str = ""
+    blow: str = ""
+    held: bool = False
     slow: float = 0.0
     lag: int = 0
     users: int = 0
@@ -76,7 +104,7 @@ class Scenario:
     @property
     def exact(self) -> bool:
         """So little goes wrong that the time it takes to recover can be held to the promise."""
-        return self.profile in ("calm", "kills", "purges", "ticks")
+        return self.profile in _EXACT
 
 
 def scenario(seed: int) -> Scenario:
@@ -85,7 +113,7 @@ def scenario(seed: int) -> Scenario:
     basic = Scenario(
         seed,
         profile,
-        tuple(draft(rng, gentle=profile in PROFILES[:4]) for _ in range(rng.randint(1, 3))),
+        tuple(draft(rng, gentle=profile in _EXACT) for _ in range(rng.randint(1, 3))),
         trouble=rng.randint(8, 14) * MINUTE,
         calm=50 * MINUTE,
     )
@@ -103,11 +131,22 @@ def scenario(seed: int) -> Scenario:
 
 
 def _troubled(s: Scenario, rng: Random) -> Scenario:
+    method, kinds = _focus(s.seed)
+    if method in _LATE and s.profile != "edits":
+        s = replace(s, profile="outage")
+    if method in _FATES:
+        jobs = [replace(j, fate=_FATES[method], overlap="allow") for j in s.jobs[1:]]
+        s = replace(s, jobs=(s.jobs[0], *jobs))
+    if method in ("read_lock", "write_lock"):
+        jobs = [replace(j, overlap=rng.choice(LIMITS)) for j in s.jobs[1:]]
+        s = replace(s, jobs=(s.jobs[0], *jobs))
     s = replace(
         s,
+        verb=_VERBS.get(method, ""),
+        blow=_BLOWS.get(method, ""),
         rate=rng.choice((0.0, 0.004, 0.01, 0.03)),
         kinds=rng.choice((KINDS, KINDS, (CRASH_BEFORE, CRASH_AFTER), KINDS[2:])),
-        focus=CELLS[(s.seed * 5 + s.seed // len(CELLS)) % len(CELLS)],
+        focus=tuple((method, kind) for kind in kinds if (method, kind) in CELLS),
         slow=rng.choice((0.0, 0.0, 0.01, 0.03)),
         lag=rng.choice((0, 0, 2_000, 8_000)),
         users=rng.choice((60_000, 120_000)),
@@ -123,13 +162,32 @@ def _troubled(s: Scenario, rng: Random) -> Scenario:
         length = rng.choice((4, 6, 12, 25)) * MINUTE
         other = rng.randint(0, 4) * MINUTE
         s = replace(s, trouble=begin + length + 6 * MINUTE)
-        ticks, workers = rng.choice(((1, 0), (0, 1), (1, 1)))
+        held = method in _LATE or rng.random() < 0.5
+        ticks, workers = (1, 0) if held else rng.choice(((1, 0), (0, 1), (1, 1)))
+        if held:
+            policy: MisfirePolicy = rng.choice(("skip", "run_once"))
+            often = {"rate": rng.choice((40, 60))}
+            jobs = [
+                replace(j, misfire=Misfire(policy), start_deadline=None, schedule=often)
+                for j in s.jobs
+            ]
+            s = replace(s, jobs=tuple(jobs))
         return replace(
             s,
+            held=held,
             ticks_off=(begin, begin + length) if ticks else (0, 0),
             workers_off=(begin + other, begin + other + length) if workers else (0, 0),
         )
     return s
+
+
+def _focus(seed: int) -> tuple[str, tuple[str, ...]]:
+    """One method and two kinds of trouble; every pair comes round as the seeds go on."""
+    methods = (*CALLS, *SHELL_METHODS, *_RARE)
+    per_turn = len(_TURN) - len(_EXACT)
+    n = seed // len(_TURN) * per_turn + max(0, seed % len(_TURN) - len(_EXACT))
+    turn = n // len(methods) * 2 + n % len(methods)
+    return methods[n % len(methods)], tuple(KINDS[(turn + k) % len(KINDS)] for k in range(2))
 
 
 def draft(rng: Random, *, gentle: bool = False) -> Draft:
@@ -148,9 +206,11 @@ def draft(rng: Random, *, gentle: bool = False) -> Draft:
         retry=RetryPolicy(
             max_attempts=rng.choice((3, 3, 4)) if gentle else rng.choice((1, 2, 3, 3)),
             backoff=10 if gentle else rng.choice((1, 10, 60, 1000)),
+            max_backoff=1500,
         ),
         timeout=rng.choice((10, 20, 45)),
         start_deadline=None if gentle else rng.choice((None, None, None, 60, 200)),
+        overlap="allow" if gentle or rng.random() < 0.6 else rng.choice(LIMITS),
         fate="quick" if gentle else rng.choice(("quick", "mixed", "mixed", "failing", "deadly")),
     )
 

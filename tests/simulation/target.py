@@ -9,15 +9,16 @@ from .faults import Faults
 from .history import History
 from .kernel import Kernel, Process
 
-# of 100 attempts each: fails, fails for good, asks to wait long, hangs, kills, raises, outlives
-# the lease; the rest succeeds at once.
+# Of 100 attempts each; the rest succeeds at once. `long` takes up to its timeout; `stall` freezes
+# its whole process for longer than the lease and then goes on as if nothing had been.
 FATES = {
-    "quick": (0, 0, 0, 0, 0, 0, 0),
-    "mixed": (10, 3, 2, 3, 2, 2, 8),
-    "failing": (60, 5, 10, 3, 0, 5, 2),
-    "deadly": (5, 0, 0, 5, 50, 2, 5),
+    "quick": (0, 0, 0, 0, 0, 0, 0, 0),
+    "mixed": (10, 3, 2, 3, 2, 2, 8, 5),
+    "failing": (60, 5, 10, 3, 0, 5, 2, 2),
+    "slow": (0, 0, 0, 0, 0, 0, 85, 5),
+    "deadly": (5, 0, 0, 5, 40, 2, 5, 15),
 }
-WAYS = ("fail", "refuse", "wait", "hang", "kill", "raise", "long")
+WAYS = ("fail", "refuse", "wait", "hang", "kill", "raise", "long", "stall")
 
 
 class SimulatedTarget:
@@ -44,6 +45,10 @@ class SimulatedTarget:
         way = self._way(fate)
         rng, pause = self._kernel.rng, self._kernel.pause
         pause(int(rng.random() * (400 if way != "long" else 1000 * call.timeout)))
+        if way == "stall":
+            self._process.wounded = True
+            self._kernel.freeze(self._process, 31_000 + int(rng.random() * 40_000))
+            pause(10)
         if way == "fail":
             return retried("http_503", "simulated")
         if way == "refuse":
@@ -56,6 +61,7 @@ class SimulatedTarget:
                 return timed_out("simulated")
             pause(86_400_000)
         if way == "kill":
+            self._process.wounded = True
             self._faults.crash(self._process)
         if way == "raise":
             raise RuntimeError("simulated")

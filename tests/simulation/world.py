@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from cronce.domain.errors import CronceError
 from cronce.domain.identity import RunKey
 from cronce.domain.message import Message
+from cronce.domain.plan import Missed
+from cronce.domain.run import Run
 from cronce.ports import Outgoing, Ports
 from cronce.settings import Settings
 from cronce.testing.memory import MemoryStore
@@ -37,18 +40,22 @@ class TrueClock:
 
 
 class World:
-    def __init__(self, scenario: Scenario, trace: Callable[..., None] | None = None) -> None:
+    def __init__(self, scenario: Scenario, tell: Callable[..., None] | None = None) -> None:
         self.scenario = scenario
         self.kernel = kernel = Kernel(scenario.seed)
+        trace = partial(_timed, kernel, tell) if tell else None
         self.settings = Settings(shards=3)
         self.faults = Faults(kernel, scenario.rate, scenario.kinds)
         self.faults.focus, self.faults.slow = scenario.focus, scenario.slow
         self.faults.lag = scenario.lag
-        self.faults.on_crash = lambda process: self.note("crash", process=process.name)
+        self.faults.tell = lambda process, method, kind: self.note(f"FAULT {kind}", call=method)
         true = TrueClock(kernel)
         self.inner = MemoryStore(true, shards=self.settings.shards, page=5)
         self.history = History(kernel, self.inner, trace=trace)
         self.queue = SentQueue(self, true)
+        if scenario.held:
+            self.history.before_missed = self.release
+            self.history.after_find = self.count_now
         self.trace = trace
         self.nature = kernel.process("nature")
         self.nature.vital = True
@@ -56,6 +63,7 @@ class World:
         self.promised: list[RunKey] = []
         self.taken: set[RunKey] = set()
         self.dozing: list[tuple[Strand, int]] = []
+        self.counting: list[tuple[Strand, int]] = []
         self.live: dict[str, list[Process]] = {}
         self.purges: list[tuple[int, dict[RunKey, datetime]]] = []
         self.kills: list[tuple[int, Process]] = []
@@ -109,6 +117,29 @@ class World:
             return 600_000
         return max(1, int((at - self.kernel.instant()).total_seconds() * 1000) + 1)
 
+    def hold(self, until: int) -> None:
+        """What is in the queue comes only then."""
+        at = self.kernel.instant() + timedelta(milliseconds=until - self.kernel.now)
+        for message in self.queue.waiting:
+            message.visible_at = max(message.visible_at, at)
+
+    def release(self, job_id: str, uid: str, missed: Missed) -> None:
+        """The messages of what is just being counted arrive now, of all times; and the count is
+        written when a worker has just looked for it in vain."""
+        if not self.troubled or missed.reason != "missed":
+            return
+        for message in self.queue.waiting:
+            key = self.queue.key_of(message)
+            if key and key.uid == uid and missed.first <= key.scheduled_for <= missed.last:
+                message.visible_at = min(message.visible_at, self.kernel.instant())
+        self.wake_pollers()
+        self.kernel.doze(int(self.kernel.rng.random() * 3_000), self.counting)
+
+    def count_now(self) -> None:
+        for strand, token in self.counting:
+            self.kernel.wake(strand, token)
+        self.counting.clear()
+
     def wake_pollers(self) -> None:
         for strand, token in self.dozing:
             self.kernel.wake(strand, token)
@@ -116,10 +147,12 @@ class World:
 
     def acknowledge(self, delivery: Delivery, begun: int) -> None:
         self._check_acknowledged(delivery, begun)
+        self.note("acknowledged", message=delivery.message_id)
         self.queue.delete(delivery.receipt)
 
     def _check_acknowledged(self, delivery: Delivery, begun: int) -> None:
-        """A message may go when its run has ended, lies in the index, or has another message."""
+        """A message may go when its run has ended, lies in the index, waits in line, is held under
+        another message (which a zombie may have, though it is gone), or has another message."""
         try:
             message = Message.from_body(delivery.body)
         except ValueError:
@@ -128,9 +161,11 @@ class World:
         if key in self.taken or (self.kernel.instant() - message.first_sent).days >= 14:
             return
         run = self.inner.read_run(key)
-        since = [w for w in self.history.runs[key] if w.at >= begun]
+        since = [w for w in self.history.runs.get(key, ()) if w.at >= begun]
         states = [run, *(w.before for w in since), *(w.after for w in since)]
-        if any(r is not None and (r.status in ENDED or r.indexed_at) for r in states):
+        if any(r is not None and _is_settled(r, delivery.message_id) for r in states):
+            return
+        if any(lock.has(key) for lock in self.history.locks_since(key.job_id, begun)):
             return
         others = [
             m
@@ -149,6 +184,15 @@ class World:
             self.trace(current.process if current else self.nature, action, fields)
 
 
+def _is_settled(run: Run, message_id: str) -> bool:
+    held = run.status == "running" and run.message_id != message_id
+    return run.status in ENDED or run.indexed_at is not None or held
+
+
+def _timed(kernel: Kernel, tell: Callable[..., None], *what: Any) -> None:
+    tell(kernel.now, *what)
+
+
 class SentQueue(MemoryQueue):
     """Knows what was accepted, and wakes who waits for it."""
 
@@ -160,6 +204,7 @@ class SentQueue(MemoryQueue):
     def send(self, outgoing: Any) -> list[bool]:
         for o in outgoing:
             self._world.history.sent.setdefault(o.message.key, self._world.kernel.now)
+            self._world.note("send", run=o.message.key.run_id, delay=o.delay)
         accepted = super().send(outgoing)
         self._world.wake_pollers()
         return accepted
