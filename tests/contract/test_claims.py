@@ -1,10 +1,11 @@
 """Who owns an attempt: B01, B04, B06, B11, and the edge of the lease."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from cronce.domain.identity import RunKey
 from cronce.domain.instants import epoch_seconds
 from cronce.domain.run import Entry, Run
 from cronce.ports import Changed, Refused, Result
@@ -147,6 +148,53 @@ def test_zombie_changes_nothing(engine: Engine) -> None:
     assert engine.rows.all() == before
     won = run_of(store.succeed(KEY, "owner-2", s.an_ending(), now=now))
     assert (won.status, won.attempt) == ("succeeded", 2)
+
+
+def test_zombie_is_refused_where_the_other_ended_it_alike(engine: Engine) -> None:
+    """What it finds looks like what it would have written, and is not its own."""
+    store = engine.store
+    for n, status in enumerate(("succeeded", "failed", "retrying", "missed")):
+        key, now = s.a_key(n), s.after(40)
+        seen = run_of(store.claim(key, s.a_claim(), now=s.AT))
+        store.take_over(key, s.a_claim("owner-2", lease=99), seen=seen, now=s.after(31))
+
+        def end(owner: str, key: RunKey = key, now: datetime = now, status: str = status) -> Result:
+            e, entry = s.an_ending("code"), s.an_entry(2)
+            if status == "succeeded":
+                return store.succeed(key, owner, e, now=now)
+            if status == "failed":
+                return store.fail(key, owner, entry, e, now=now)
+            if status == "missed":
+                return store.concede(key, owner, e, now=now)
+            return store.retry(key, owner, entry, retry_at=now, in_index=False)
+
+        ended = run_of(end("owner-2"))
+        assert ended.status == status
+        assert end("owner-1") == Refused(ended)
+
+
+def test_other_endings_are_told_apart(engine: Engine) -> None:
+    """Without an owner: by what was written, to the millisecond."""
+    store, e = engine.store, s.an_ending("late", "too late")
+    first = run_of(store.skip(KEY, s.AT, e, now=s.after(1)))
+    assert store.skip(KEY, s.AT, e, now=s.after(1)) == Changed(first)
+    others = [
+        store.skip(KEY, s.AT, e, now=s.after(1.001)),
+        store.skip(KEY, s.AT, s.an_ending("late", "later"), now=s.after(1)),
+        store.skip(KEY, s.AT, s.an_ending("old", "too late"), now=s.after(1)),
+        store.miss(KEY, s.AT, e, now=s.after(1)),
+        store.cancel(KEY, s.AT, e, by_request=True, now=s.after(1)),
+    ]
+    assert others == [Refused(first)] * len(others)
+
+
+def test_other_redrives_are_told_apart(engine: Engine) -> None:
+    store = engine.store
+    claimed(engine)
+    store.fail(KEY, "owner-1", s.an_entry(), s.an_ending("no"), now=s.after(1))
+    first = run_of(store.redrive(KEY, triggered_by="somebody", now=s.after(2)))
+    assert store.redrive(KEY, triggered_by="another", now=s.after(2)) == Refused(first)
+    assert store.redrive(KEY, triggered_by="somebody", now=s.after(3)) == Refused(first)
 
 
 @pytest.mark.parametrize("owner", ["", "owner"])

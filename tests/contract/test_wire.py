@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 import pytest
-from support.stores import Engine
 
 from cronce.adapters.wire import decode_item, encode_item
+from support.stores import Engine
 
 VALUES = {
     "text": "líne\n\x01 ✓ 𝄞",

@@ -20,11 +20,19 @@ NOW = s.after(40)
 
 OPERATIONS = {
     **dict.fromkeys(
-        ("create_job", "edit_job", "delete_job", "trigger", "delete_calendar"), "TransactWriteItems"
+        (
+            *("create_job", "edit_job", "delete_job", "expire_job"),
+            *("trigger", "delete_calendar", "delete_group"),
+        ),
+        "TransactWriteItems",
     ),
-    **dict.fromkeys(("put_missed", "put_record", "update_record", "write_lock"), "PutItem"),
-    **dict.fromkeys(("create_backfill", "update_backfill", "write_group"), "PutItem"),
-    **dict.fromkeys(("expire_job", "delete_group"), "TransactWriteItems"),
+    **dict.fromkeys(
+        (
+            *("put_missed", "put_record", "update_record", "write_lock"),
+            *("create_backfill", "update_backfill", "write_group"),
+        ),
+        "PutItem",
+    ),
 }
 
 
