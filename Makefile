@@ -79,6 +79,7 @@ faults: tools ## the deployment behind a proxy that loses answers
 
 .PHONY: bench
 bench: tools ## request units and throughput
+	@$(BIN)/python bench/schedules.py
 	@$(BIN)/python -m pytest -m bench $(ARGS)
 
 .PHONY: fuzz-schedules
