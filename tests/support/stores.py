@@ -76,13 +76,15 @@ def memory_engine() -> Engine:
     return Engine("memory", store, store.rows, clock)
 
 
-def table_engine(name: str, client: Any) -> Engine:
-    """A table of its own in an engine that may hold others."""
-    table = create_table(client, f"cronce-{uuid4().hex[:12]}")
+def table_engine(name: str, client: Any, plain: Any = None) -> Engine:
+    """A table of its own in an engine that may hold others. plain: what makes the table and looks
+    at its rows, where the store's own client is one that breaks."""
+    plain = plain or client
+    table = create_table(plain, f"cronce-{uuid4().hex[:12]}")
     clock = SettableClock(NOW)
     store = DynamoStore(client, table, clock=clock)
     store.page = PAGE
-    return Engine(name, store, TableRows(client, table), clock, client, table)
+    return Engine(name, store, TableRows(plain, table), clock, client, table)
 
 
 def moto_client(service: str = "dynamodb") -> Any:

@@ -13,7 +13,7 @@ from support import samples as s
 from support.dynamodb_local import CREDENTIALS, dynamodb_local
 from support.dynamodb_local import client as local_client
 from support.microburst import Proxy, answer_lost, in_front_of, refused, request_lost
-from support.stores import Engine, TableRows, memory_engine, table_engine
+from support.stores import Engine, memory_engine, table_engine
 from support.writes import WRITES, Write
 
 __all__ = ["dynamodb_local"]
@@ -40,9 +40,7 @@ def broken(proxy: Proxy, dynamodb_local: str) -> Engine:
         config=CLIENT_CONFIG,
         **CREDENTIALS,
     )
-    engine = table_engine("local", client)
-    engine.rows = TableRows(local_client(dynamodb_local), engine.table)
-    return engine
+    return table_engine("local", client, local_client(dynamodb_local))
 
 
 @each_write
