@@ -23,6 +23,7 @@ MAX_AGE = seconds(limits.QUEUE_RETENTION)
 class Report(Protocol):
     resent: int
     claimed_up_to: datetime | None
+    idle: bool | None
 
 
 def reconcile(ports: Ports, lease: Lease, item: DueRecord, now: datetime, report: Report) -> None:
@@ -68,11 +69,16 @@ def _remember_claims(record: DispatchRecord, found: dict[RunKey, Run], report: R
 
 def _queue_has_passed(ports: Ports, lease: Lease, record: DispatchRecord, report: Report) -> bool:
     """A run due later has been claimed, or nothing is visible: a message of these runs that were
-    still on its way would have been received before. Only then is it lost rather than waiting."""
+    still on its way would have been received before. Only then is it lost rather than waiting.
+
+    Asked once a tick, before anything is sent again: what this tick sends again for one record must
+    not hide from it that the messages of the next one are gone."""
     for claimed in (lease.claimed_up_to, report.claimed_up_to):
         if claimed is not None and claimed > record.last_start:
             return True
-    return ports.queue.idle()
+    if report.idle is None:
+        report.idle = ports.queue.idle()
+    return report.idle
 
 
 def _send_again(ports: Ports, record: DispatchRecord, lost: list[Sent], now: datetime) -> int:

@@ -13,7 +13,8 @@ from cronce.ports import DueJob, DueRun
 
 @dataclass
 class TickReport:
-    """What a tick did, in counts. finished: nothing that was due is left."""
+    """What a tick did, in counts. finished: nothing that was due is left. idle: what the queue said
+    when it was asked; None when it was not."""
 
     led: bool = False
     finished: bool = False
@@ -23,6 +24,7 @@ class TickReport:
     failed: int = 0
     errors: int = 0
     claimed_up_to: datetime | None = None
+    idle: bool | None = None
 
 
 @dataclass
