@@ -74,14 +74,9 @@ def _beginning(told: Told) -> Iterator[Line]:
         client_id = key.trigger.removeprefix("m-")
         yield Line(key.scheduled_for, "triggered", f"run now was asked for{who}, as {client_id}")
         return
-    moved = (
-        f"; jitter lets it start {span(key.scheduled_for, due)} later" if due_moved(told) else ""
-    )
-    yield Line(key.scheduled_for, "intended", f"the schedule meant it for this instant{moved}")
-
-
-def due_moved(told: Told) -> bool:
-    return due_of(told) > told.key.scheduled_for
+    moved = f"; jitter lets it start {span(key.scheduled_for, due)} later"
+    text = f"the schedule meant it for {to_api(key.scheduled_for)}"
+    yield Line(None, "intended", text + (moved if due > key.scheduled_for else ""))
 
 
 def _middle(told: Told) -> Iterator[Line]:
@@ -90,6 +85,9 @@ def _middle(told: Told) -> Iterator[Line]:
     run = told.run
     if run is None:
         return
+    if run.held_until is not None:
+        text = "its group or backfill had let it start from here on"
+        yield Line(run.held_until, "waiting", text)
     for entry in run.entries:
         yield from _attempt(entry, run)
     seen = {entry.attempt for entry in run.entries}

@@ -96,7 +96,7 @@ def test_a_run_that_succeeded_and_left_its_record(api: Api) -> None:
     (dispatch,) = told["dispatches"]
     assert dispatch["dispatched_at"] == "2026-11-30T10:02:00Z"
     assert said(told) == [
-        ("intended", "the schedule meant it for this instant"),
+        ("intended", "the schedule meant it for 2026-11-30T10:05:00Z"),
         ("dispatched", "sent by a tick of slice 0, 3 min before it might start"),
         ("attempt", "attempt 1 was claimed, 200 ms after it was due"),
         ("ended", "succeeded after 1 s: http_200"),
