@@ -28,7 +28,7 @@ class Groups:
         """The runs that have to wait for their turn, as they are then. Raises Unavailable."""
         if name == DEFAULT_GROUP or not runs:
             return {}
-        ordered = sorted(runs, key=lambda s: (s.due, s.key))
+        ordered = sorted(runs, key=lambda s: s.due)
         for _ in range(TRIES):
             group = self._read(name)
             if group is None:

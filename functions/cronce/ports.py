@@ -17,16 +17,16 @@ from typing import Protocol, TypeVar
 
 from cronce.calendars import CalendarStore
 from cronce.domain.identity import RunKey
-from cronce.domain.job import DEFAULT_GROUP, Definition, Job, JobStatus, StoredJob
+from cronce.domain.job import DEFAULT_GROUP, Definition, Job, StoredJob
 from cronce.domain.message import Message
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.domain.record import DispatchRecord
-from cronce.domain.run import Entry, Run, RunStatus
+from cronce.domain.run import Entry, Run
 from cronce.domain.stamps import Stamp
 from cronce.domain.transitions import Claim, Ending
 from cronce.operate.port import OperateStore
-from cronce.stores import BackfillStore, GroupStore
+from cronce.stores import BackfillStore, GroupStore, ListStore
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -253,32 +253,6 @@ class RunStore(Protocol):
 
     def dispatched(self, row: DueRun) -> bool:
         """Takes the run out of the index, if it still lies there at this instant."""
-
-
-class ListStore(Protocol):
-    """Listings over all jobs, eventually consistent. A page may be short, even empty: the listing
-    goes on as long as there is a cursor. Raises Invalid for a cursor of another listing."""
-
-    def list_jobs(
-        self,
-        *,
-        group: str | None = None,
-        status: JobStatus | None = None,
-        limit: int,
-        cursor: str | None = None,
-    ) -> Page:
-        """Jobs (not their definitions): of one group by id; of all groups in no order."""
-
-    def list_attention(
-        self,
-        *,
-        earliest: datetime,
-        latest: datetime,
-        status: RunStatus | None = None,
-        limit: int,
-        cursor: str | None = None,
-    ) -> Page:
-        """Runs that ended failed, skipped or missed within earliest..latest, the last one first."""
 
 
 class DispatchStore(Protocol):

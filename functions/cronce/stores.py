@@ -1,11 +1,14 @@
-"""The ports to the rows of backfills and groups."""
+"""The ports to the rows of backfills and groups, and to listings over all jobs."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from cronce.domain.backfill import Backfill
 from cronce.domain.groups import Group
+from cronce.domain.job import JobStatus
+from cronce.domain.run import RunStatus
 
 if TYPE_CHECKING:
     from cronce.ports import Page
@@ -41,3 +44,29 @@ class GroupStore(Protocol):
 
     def list_groups(self, *, limit: int, cursor: str | None = None) -> Page:
         """By name, eventually consistent. Raises Invalid for a cursor of another listing."""
+
+
+class ListStore(Protocol):
+    """Listings over all jobs, eventually consistent. A page may be short, even empty: the listing
+    goes on as long as there is a cursor. Raises Invalid for a cursor of another listing."""
+
+    def list_jobs(
+        self,
+        *,
+        group: str | None = None,
+        status: JobStatus | None = None,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Page:
+        """Jobs (not their definitions): of one group by id; of all groups in no order."""
+
+    def list_attention(
+        self,
+        *,
+        earliest: datetime,
+        latest: datetime,
+        status: RunStatus | None = None,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Page:
+        """Runs that ended failed, skipped or missed within earliest..latest, the last one first."""

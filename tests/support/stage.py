@@ -36,6 +36,7 @@ WRITES = frozenset(
     {
         *("write_lock", "claim", "take_over", "succeed", "fail", "retry", "lose", "concede"),
         *("skip", "miss", "cancel", "send", "put_record", "advance", "dispatched", "put_missed"),
+        *("trigger", "create_backfill", "update_backfill", "write_group", "expire_job"),
     }
 )
 BY = "somebody"

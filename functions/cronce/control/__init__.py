@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cronce.control.backfills import BackfillControl
 from cronce.control.calendars import CalendarControl
-from cronce.control.jobs import JobControl, Parse, Put
+from cronce.control.groups import GroupControl
+from cronce.control.jobs import Parse, Put
 from cronce.control.lists import ListControl
 from cronce.control.runs import RunControl
 
@@ -15,5 +17,5 @@ __all__ = ["Control", "Parse", "Put"]
 
 
 @dataclass(frozen=True)
-class Control(JobControl, RunControl, CalendarControl, ListControl):
+class Control(GroupControl, RunControl, BackfillControl, CalendarControl, ListControl):
     """Every verb of the API."""

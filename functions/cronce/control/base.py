@@ -110,4 +110,5 @@ class Base:
 def due_job(job: Job) -> DueJob | None:
     if job.status != "active" or job.next is None:
         return None
-    return DueJob(job.job_id, job.uid, job.generation, job.plan, job.next, job.runs_planned)
+    planned = job.runs_planned
+    return DueJob(job.job_id, job.uid, job.generation, job.plan, job.next, planned, job.group)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from cronce import limits
 from cronce.control.base import Base
+from cronce.domain.backfill import backfill_of
 from cronce.domain.errors import CronceError, JobNotFound, RunNotFound, Unavailable, WrongState
 from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
 from cronce.domain.job import StoredJob
@@ -61,7 +62,7 @@ class RunControl(Base):
         run = result.run
         if run is None or (not isinstance(result, Changed) and run.status != "cancelled"):
             raise WrongState(f"run {run_id}", run.status if run else "unknown", "cancel")
-        if stored is not None and stored.definition.overlap != "allow":
+        if stored is not None and _takes_turns(key, stored):
             self._hand_on(key)
         return run
 
@@ -79,7 +80,7 @@ class RunControl(Base):
         stored = self.ports.store.read_job(job_id)
         if stored is None or stored.job.uid != key.uid:
             raise WrongState(f"run {run_id}", "of a deleted job", "redrive")
-        if stored.definition.overlap != "allow":
+        if _takes_turns(key, stored):
             vacate(self.ports, key)
         result = self.ports.store.redrive(key, triggered_by=by, now=self.ports.clock.now())
         if not isinstance(result, Changed):
@@ -107,3 +108,8 @@ class RunControl(Base):
         created = stored.definition.created_at or stored.job.changed_at
         in_time = created <= key.scheduled_for <= now + self.settings.ahead
         return in_time and self.schedule_of(stored.job).contains(key.scheduled_for)
+
+
+def _takes_turns(key: RunKey, stored: StoredJob) -> bool:
+    """Whether it may hold the overlap lock; a backfill has a policy of its own."""
+    return stored.definition.overlap != "allow" or backfill_of(key) is not None

@@ -23,6 +23,8 @@ PACE = (1, 600)
 PACE_DEFAULT = 60
 # Where runs wait for each other, no more of them are started than half the line takes.
 MOST_IN_LINE = MAX_WAITING // 2
+# A little less than the period, so that the next tick is never a moment too early for it.
+UNTIL_NEXT_VISIT = limits.TICK_PERIOD - 15
 EXECUTED = frozenset({"pending", "running", "retrying", "succeeded", "failed"})
 PREFIX = "b-"
 _TICK = timedelta(microseconds=1)
@@ -87,7 +89,7 @@ class Backfill:
             started=self.started + started,
             existing=self.existing + existing,
             version=self.version + 1,
-            next_run=now + timedelta(seconds=limits.TICK_PERIOD),
+            next_run=now + timedelta(seconds=UNTIL_NEXT_VISIT),
         )
         return replace(moved, status="done", next_run=None, finished_at=now) if over else moved
 

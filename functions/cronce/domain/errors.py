@@ -81,6 +81,12 @@ class RunNotFound(CronceError):
         super().__init__(f"job {job_id!r} has no run {run_id!r}")
 
 
+class BackfillNotFound(CronceError):
+    def __init__(self, job_id: str, backfill_id: str) -> None:
+        self.job_id, self.backfill_id = job_id, backfill_id
+        super().__init__(f"job {job_id!r} has no backfill {backfill_id!r}")
+
+
 class VersionMismatch(CronceError):
     """Somebody else changed the job in between (If-Match, or a lost race)."""
 

@@ -14,7 +14,9 @@ from cronce.control import Control
 from cronce.domain.named import check_calendar_name
 from cronce.handlers import (
     problems,
+    routes_backfills,
     routes_calendars,
+    routes_groups,
     routes_jobs,
     routes_meta,
     routes_operate,
@@ -29,6 +31,8 @@ from cronce.ports import Observer
 OPERATIONS: tuple[Operation, ...] = (
     *routes_jobs.OPERATIONS,
     *routes_runs.OPERATIONS,
+    *routes_backfills.OPERATIONS,
+    *routes_groups.OPERATIONS,
     *routes_schedules.OPERATIONS,
     *routes_calendars.OPERATIONS,
     *routes_operate.OPERATIONS,

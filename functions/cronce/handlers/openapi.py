@@ -11,7 +11,9 @@ from pydantic.json_schema import models_json_schema
 
 from cronce import __version__
 from cronce.domain.calendar import NAME
-from cronce.handlers import models, models_calendars, problems
+from cronce.domain.identity import CLIENT_ID
+from cronce.domain.labels import GROUP as GROUP_NAME
+from cronce.handlers import models, models_calendars, models_many, problems
 from cronce.handlers.operations import Operation, Parameter
 
 TITLE = "cronce"
@@ -39,11 +41,16 @@ NULL_IS_ABSENT: tuple[type[BaseModel], ...] = (
     models_calendars.Excluded,
     models_calendars.Holidays,
     models_calendars.Replan,
+    models_many.AskBackfill,
+    models_many.MoveGroup,
+    models_many.ResumeGroup,
 )
 VERSIONED = (models.StoredJob, models_calendars.StoredCalendar, models_calendars.PutCalendar)
 JOB_ID = {"$ref": "#/components/parameters/job_id"}
 RUN_ID = {"$ref": "#/components/parameters/run_id"}
 CALENDAR = {"$ref": "#/components/parameters/calendar"}
+BACKFILL_ID = {"$ref": "#/components/parameters/backfill_id"}
+GROUP = {"$ref": "#/components/parameters/group"}
 
 
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
@@ -58,7 +65,13 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _schemas(table),
-            "parameters": {"job_id": _job_id(), "run_id": _run_id(), "calendar": _calendar()},
+            "parameters": {
+                "job_id": _job_id(),
+                "run_id": _run_id(),
+                "calendar": _named("calendar", NAME.pattern),
+                "backfill_id": _named("backfill_id", CLIENT_ID.pattern),
+                "group": _named("group", GROUP_NAME.pattern),
+            },
             "responses": {str(s): _problem(s) for s in sorted(_statuses(table))},
             "securitySchemes": {
                 "sigv4": {
@@ -82,6 +95,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
             *([JOB_ID] if "{job_id}" in operation.path else []),
             *([RUN_ID] if "{run_id}" in operation.path else []),
             *([CALENDAR] if "{calendar}" in operation.path else []),
+            *([BACKFILL_ID] if "{backfill_id}" in operation.path else []),
+            *([GROUP] if "{group}" in operation.path else []),
             *(_parameter(p, "query") for p in operation.query),
             *(_parameter(p, "header") for p in operation.headers),
         ],
@@ -182,9 +197,9 @@ def _run_id() -> dict[str, Any]:
     return {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _calendar() -> dict[str, Any]:
-    schema = {"type": "string", "pattern": f"^{NAME.pattern}$"}
-    return {"name": "calendar", "in": "path", "required": True, "schema": schema}
+def _named(name: str, pattern: str) -> dict[str, Any]:
+    schema = {"type": "string", "pattern": f"^{pattern}$"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from cronce.domain.errors import (
     AlreadyExists,
+    BackfillNotFound,
     CalendarInUse,
     CalendarMismatch,
     CalendarNotFound,
@@ -71,6 +72,7 @@ TABLE: tuple[tuple[type[CronceError], Problem], ...] = (
     (NoRoute, Problem(404, "no-route", "There is no such resource")),
     (JobNotFound, Problem(404, "job-not-found", "There is no such job")),
     (RunNotFound, Problem(404, "run-not-found", "There is no such run")),
+    (BackfillNotFound, Problem(404, "backfill-not-found", "There is no such backfill")),
     (CalendarNotFound, Problem(404, "calendar-not-found", "There is no such calendar")),
     (MethodNotAllowed, Problem(405, "method-not-allowed", "The method is not allowed here")),
     (WrongState, Problem(409, "wrong-state", "Not possible in this state")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import cast, get_args
 
@@ -105,12 +106,18 @@ def patch_job(parts: Parts, request: Request) -> Answered:
     raise VersionMismatch(job_id, parts.control.get(job_id).job.version)
 
 
+def read_note(doc: Mapping[str, object]) -> str:
+    """Raises Invalid."""
+    note = doc.get("note", "")
+    if isinstance(note, str) and len(note) <= NOTE_CHARS:
+        return note
+    accepted = f"a string of at most {NOTE_CHARS} characters"
+    raise Invalid.one("/note", "bad_note", "not accepted", accepted)
+
+
 def pause_job(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    note = request.optional_object(("note",)).get("note", "")
-    if not isinstance(note, str) or len(note) > NOTE_CHARS:
-        accepted = f"a string of at most {NOTE_CHARS} characters"
-        raise Invalid.one("/note", "bad_note", "not accepted", accepted)
+    note = read_note(request.optional_object(("note",)))
     wanted = version_wanted(parts, request, job_id)
     return job_answer(parts.control.pause(job_id, by=request.caller, note=note, if_match=wanted))
 

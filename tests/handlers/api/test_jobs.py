@@ -40,6 +40,7 @@ def test_put_creates_and_get_answers_the_same(api: Api) -> None:
         "created_by": CALLER,
         "updated_at": "2026-11-30T10:00:00Z",
         "updated_by": CALLER,
+        "expires_at": None,
     }
 
 

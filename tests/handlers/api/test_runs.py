@@ -34,6 +34,7 @@ def test_run_now(api: Api) -> None:
         "attempt": 0,
         "started_at": None,
         "finished_at": None,
+        "held_until": None,
         "lease_expires_at": None,
         "retry_at": None,
         "code": "",

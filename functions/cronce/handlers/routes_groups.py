@@ -1,0 +1,185 @@
+"""Operations on groups of jobs."""
+
+from __future__ import annotations
+
+from cronce.control.groups import MOST_JOBS, Moved
+from cronce.domain.errors import Invalid
+from cronce.domain.groups import ACCEPTED, Group, parse_rate
+from cronce.domain.instants import to_api
+from cronce.domain.job import DEFAULT_GROUP
+from cronce.domain.labels import GROUP, GROUP_FORM
+from cronce.handlers import models_many as models
+from cronce.handlers.operations import CURSOR, Answered, Operation, Parts, limit_of
+from cronce.handlers.request import Request, pointing_at
+from cronce.handlers.routes_jobs import read_note
+from cronce.jsontext import Number, Verbatim
+
+PAGE = 100
+
+
+def put_group(parts: Parts, request: Request) -> Answered:
+    name = _name(request)
+    if name == DEFAULT_GROUP:
+        detail = f"jobs of the group {DEFAULT_GROUP} are the ones without a group"
+        raise Invalid.one("path:group", "no_limit", detail, "another group")
+    group = parts.control.put_group(name, read_limit(request), by=request.caller)
+    return Answered(200, document(name, group))
+
+
+def get_group(parts: Parts, request: Request) -> Answered:
+    name = _name(request)
+    return Answered(200, document(name, parts.control.get_group(name)))
+
+
+def delete_group(parts: Parts, request: Request) -> Answered:
+    parts.control.delete_group(_name(request))
+    return Answered(204)
+
+
+def list_groups(parts: Parts, request: Request) -> Answered:
+    limit = request.number("limit", 1, PAGE, PAGE)
+    page = pointing_at(
+        "query:cursor",
+        lambda: parts.control.list_groups(limit=limit, cursor=request.query("cursor")),
+    )
+    shown = [document(g.name, g) for g in page.items if isinstance(g, Group)]
+    return Answered(200, {"groups": shown, "cursor": page.cursor})
+
+
+def pause_group(parts: Parts, request: Request) -> Answered:
+    name = _name(request)
+    doc = request.optional_object(("note", "cursor"))
+    note, cursor = read_note(doc), _cursor(doc)
+    moved = pointing_at(
+        "/cursor",
+        lambda: parts.control.pause_group(
+            name, by=request.caller, note=note, limit=MOST_JOBS, cursor=cursor
+        ),
+    )
+    return Answered(200, _moved(moved))
+
+
+def resume_group(parts: Parts, request: Request) -> Answered:
+    name = _name(request)
+    cursor = _cursor(request.optional_object(("cursor",)))
+    moved = pointing_at(
+        "/cursor",
+        lambda: parts.control.resume_group(name, by=request.caller, limit=MOST_JOBS, cursor=cursor),
+    )
+    return Answered(200, _moved(moved))
+
+
+def read_limit(request: Request) -> int:
+    """The number as it was written: no rounding comes between. Raises Invalid."""
+    doc = request.document()
+    at = "/max_starts_per_second"
+    if not isinstance(doc, dict):
+        raise Invalid.one("", "wrong_type", "not an object", "an object")
+    if unknown := [name for name in doc if name != at[1:]]:
+        accepted = "an object with max_starts_per_second"
+        raise Invalid.one(f"/{unknown[0][:80]}", "unknown_field", "no such field", accepted)
+    value = doc.get(at[1:])
+    if value is None:
+        raise Invalid.one(at, "missing_field", "max_starts_per_second is required", ACCEPTED)
+    if not isinstance(value, Number):
+        raise Invalid.one(at, "wrong_type", "not a number", ACCEPTED)
+    return parse_rate(value.text, at)
+
+
+def _name(request: Request) -> str:
+    name = request.path["group"]
+    if GROUP.fullmatch(name):
+        return name
+    raise Invalid.one("path:group", "bad_group", f"{name!r:.80} is not one", GROUP_FORM)
+
+
+def _cursor(doc: dict[str, object]) -> str | None:
+    cursor = doc.get("cursor")
+    if cursor is None or isinstance(cursor, str):
+        return cursor
+    raise Invalid.one("/cursor", "wrong_type", "not a string", "from the answer before")
+
+
+def document(name: str, group: Group | None) -> dict[str, object]:
+    limit = None if group is None else Verbatim(group.max_starts_per_second)
+    changed_at = group.changed_at if group else None
+    return {
+        "group": name,
+        "max_starts_per_second": limit,
+        "changed_at": None if changed_at is None else to_api(changed_at),
+        "changed_by": group.changed_by if group else "",
+    }
+
+
+def _moved(moved: Moved) -> dict[str, object]:
+    return models.MovedGroup(
+        changed=list(moved.changed),
+        failed=[models.NotMoved(job_id=job, reason=reason) for job, reason in moved.failed],
+        cursor=moved.cursor,
+    ).model_dump()
+
+
+OPERATIONS = (
+    Operation(
+        "listGroups",
+        "GET",
+        "/groups",
+        "Groups that have a limit, by name. Jobs of a group: `GET /jobs?group=`.",
+        list_groups,
+        {200: models.Groups},
+        query=(limit_of(PAGE, PAGE), CURSOR),
+        problems=(422,),
+    ),
+    Operation(
+        "getGroup",
+        "GET",
+        "/groups/{group}",
+        "The limit of a group.",
+        get_group,
+        {200: models.Group},
+        problems=(422,),
+    ),
+    Operation(
+        "putGroup",
+        "PUT",
+        "/groups/{group}",
+        "Limit how many runs of the group's jobs start in a second. Runs that are due together wait"
+        " for their turn, in order of due time. Holds for what the schedule starts.",
+        put_group,
+        {200: models.Group},
+        body=models.PutGroup,
+        problems=(400, 413, 422),
+    ),
+    Operation(
+        "deleteGroup",
+        "DELETE",
+        "/groups/{group}",
+        "Take the limit off; the jobs stay.",
+        delete_group,
+        {204: None},
+        problems=(422,),
+    ),
+    Operation(
+        "pauseGroup",
+        "POST",
+        "/groups/{group}/pause",
+        "Pause the active jobs of a group, a page at a time: as long as there is a cursor, call"
+        " again with it.",
+        pause_group,
+        {200: models.MovedGroup},
+        body=models.MoveGroup,
+        body_required=False,
+        problems=(400, 413, 422),
+    ),
+    Operation(
+        "resumeGroup",
+        "POST",
+        "/groups/{group}/resume",
+        "Resume the paused jobs of a group from now on, a page at a time, as for pause.",
+        resume_group,
+        {200: models.MovedGroup},
+        body=models.ResumeGroup,
+        body_required=False,
+        problems=(400, 413, 422),
+    ),
+)
