@@ -135,3 +135,15 @@ def test_settable_clock_moves_when_told() -> None:
     ahead = SkewedClock(clock, 5)
     ahead.sleep(2)
     assert (clock.now(), ahead.now()) == (NOW + timedelta(seconds=2), NOW + timedelta(seconds=7))
+
+
+def test_store_and_queue_in_memory_need_no_aws() -> None:
+    """Users test their jobs with them, and have no boto3 for that."""
+    code = (
+        "import sys, cronce.testing.memory;"
+        "print([m for m in sys.modules if m.split('.')[0] in ('boto3', 'botocore')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from cronce import limits
-from cronce.adapters.dynamodb_table import Put, Table
+from cronce.adapters.expressions import Put
 from cronce.adapters.items import (
     BACKFILL_PREFIX,
     VERSION,
@@ -30,6 +30,9 @@ from cronce.domain.errors import Unplannable
 from cronce.domain.instants import epoch_seconds, to_wire
 from cronce.domain.overlap import OVERLAPS
 from cronce.ports import Page
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 ABSENT: Final = "attribute_not_exists(#pk)"
 # Nobody has moved it on, or cancelled it, since it was read.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.calendar_items import (
     CALENDAR_SK,
@@ -17,7 +17,7 @@ from cronce.adapters.calendar_items import (
     user_sk,
     user_to_item,
 )
-from cronce.adapters.dynamodb_table import Delete, Put, Refusal, Table, Update
+from cronce.adapters.expressions import Delete, Put, Refusal, Update
 from cronce.adapters.items import VERSION, UnknownVersion, wire_key
 from cronce.adapters.layout import BY_GROUP
 from cronce.adapters.list_cursors import after_name, read_after_name
@@ -25,6 +25,9 @@ from cronce.adapters.wire import Item
 from cronce.domain.errors import CalendarNotFound, Unplannable
 from cronce.domain.named import NamedCalendar
 from cronce.ports import Page
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 KEYS: Final = 100
 Write = Update | Put | Delete

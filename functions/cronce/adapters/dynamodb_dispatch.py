@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.dispatch_items import (
     PAGE,
@@ -14,13 +14,16 @@ from cronce.adapters.dispatch_items import (
     record_from_item,
     record_to_item,
 )
-from cronce.adapters.dynamodb_table import Put, Refusal, Table, Update
+from cronce.adapters.expressions import Put, Refusal, Update
 from cronce.adapters.items import LEASE_SK, VERSION, dispatch_pk, lease_pk
 from cronce.adapters.layout import NEXT_RUN
 from cronce.adapters.wire import Item
 from cronce.domain.instants import to_wire
 from cronce.domain.record import DispatchRecord
 from cronce.ports import DueItem, Lease
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 # `lease_expires_at`, not the attribute that the table's expiry looks at: a lease never goes away.
 VACANT: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cronce.adapters import recognise
 from cronce.adapters.dynamodb_calendars import (
@@ -13,7 +13,7 @@ from cronce.adapters.dynamodb_calendars import (
     is_gone,
     job_writes,
 )
-from cronce.adapters.dynamodb_table import Delete, Put, Refusal, Table, Update
+from cronce.adapters.expressions import Delete, Put, Refusal, Update
 from cronce.adapters.items import (
     JOB_SK,
     LAST,
@@ -43,6 +43,9 @@ from cronce.domain.plan import Due, Missed
 from cronce.domain.stamps import Stamp, calendar_of, unstamped
 from cronce.ports import BrokenRow, DueJob
 
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
+
 # A row of a newer release is left alone. A missing row fails this too: no update creates a job.
 KNOWN: Final = "#v <= :v"
 # Nobody has edited it since it was read, and it is still the job of the same creation.
@@ -55,6 +58,12 @@ AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_
 VACANT: Final = "attribute_not_exists(#pk) OR #expires_at <= :epoch"
 # Nothing of the schedule is to come, and nobody has given it another one since.
 ENDED: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #status = :ended"
+
+# Whoever changes it is told so, and nobody else.
+NOT_SO_YET: Final = {
+    True: f"{KNOWN} AND #uid = :uid AND attribute_not_exists(#failing)",
+    False: f"{KNOWN} AND #uid = :uid AND attribute_exists(#failing)",
+}
 
 # Whatever it has for a version, unless that is a newer one.
 STILL_BROKEN: Final = "NOT (attribute_type(#v, :n) AND #v > :v) AND #next_run = :t"
@@ -230,6 +239,11 @@ class JobRows:
             and "next_run" not in found
             and found.get("reason") == changes["reason"]
         )
+
+    def set_failing(self, job: Job, failing: bool) -> bool:
+        changes, values = {"failing": failing or None}, {"v": VERSION, "uid": job.uid}
+        write = Update(job_pk(job.job_id), JOB_SK, changes, NOT_SO_YET[failing], values)
+        return not isinstance(self.table.update(write), Refusal)
 
     def put_missed(
         self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from cronce.adapters.dynamodb_table import Table
 from cronce.adapters.items import (
     JOB_SK,
     UnknownVersion,
@@ -32,6 +31,9 @@ from cronce.domain.job import Job, JobStatus
 from cronce.domain.run import ATTENTION as NEEDS_ATTENTION
 from cronce.domain.run import Run, RunStatus
 from cronce.ports import Page
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 KEYS: Final = 100
 # What one call looks at, at most; a listing that finds little in it goes on in the next call.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.dispatch_items import record_from_item
-from cronce.adapters.dynamodb_table import Table
 from cronce.adapters.items import (
     LAST,
     LEASE_SK,
@@ -29,6 +28,9 @@ from cronce.domain.errors import Unavailable, Unplannable
 from cronce.domain.instants import to_wire
 from cronce.domain.record import DispatchRecord
 from cronce.operate.port import MissedSeen, TickSeen
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 KEYS: Final = 100
 MOST_DAYS: Final = 60

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cronce.adapters import recognise
 from cronce.adapters.cursors import read_cursor, write_cursor
-from cronce.adapters.dynamodb_table import Put, Refusal, Table, Update
+from cronce.adapters.expressions import Put, Refusal, Update
 from cronce.adapters.items import (
     LAST,
     RUN_PREFIX,
@@ -32,6 +32,9 @@ from cronce.domain.instants import epoch_seconds, from_wire, to_wire
 from cronce.domain.run import MAX_ENTRIES, Entry, Run, RunStatus
 from cronce.domain.transitions import Claim, Ending, lost_entry
 from cronce.ports import Changed, DueRun, Page, Refused, Result
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 ABSENT: Final = "attribute_not_exists(#pk)"
 # A row of a newer release is left alone.

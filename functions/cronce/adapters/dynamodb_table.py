@@ -1,30 +1,24 @@
 """The table as a few verbs: update, put, query, get, transact.
 
-A failed condition is a value, Refusal, with the row that was found. Every attribute goes through a
-placeholder: in an expression, `#name` is the attribute `name`, and `:value` is a value given by
-that name or written by the same call.
+A failed condition is a value, Refusal, with the row that was found.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
 from cronce.adapters.aws_errors import answered, code_of, reasons_of
+from cronce.adapters.expressions import Delete, Put, Refusal, Update, key_of, placeholders
 from cronce.adapters.layout import Index
-from cronce.adapters.wire import Item, decode_item, encode, encode_item
+from cronce.adapters.wire import Item, decode_item, encode_item
 from cronce.domain.errors import Throttled, Unavailable
 from cronce.ports import Clock, Random
 
 T = TypeVar("T")
-
-_NAME = re.compile(r"#([a-z_]+)")
-_VALUE = re.compile(r":([a-z_]+)")
 
 # Two writes on one row at the same moment: DynamoDB refuses one of them without looking at its
 # condition. That says nothing about who is right, so the refused one asks again.
@@ -32,67 +26,6 @@ CONFLICT_TRIES = 6
 UNPROCESSED_TRIES = 6
 _CONFLICTS = frozenset({"TransactionConflict", "TransactionConflictException"})
 _BUSY = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The condition did not hold. found: the row as it was, None where there was none."""
-
-    found: Item | None
-
-
-@dataclass(frozen=True)
-class Update:
-    """One row, changed if `when` holds.
-
-    set: attribute to value; None takes it off. compute: attribute to an expression of old ones.
-    values: what `when` and `compute` refer to.
-    """
-
-    pk: str
-    sk: str
-    set: Mapping[str, object]
-    when: str
-    values: Mapping[str, object] = field(default_factory=dict)
-    compute: Mapping[str, str] = field(default_factory=dict)
-
-    def request(self) -> dict[str, Any]:
-        written = {n: v for n, v in self.set.items() if v is not None}
-        clauses = {**{n: f":new_{n}" for n in written}, **self.compute}
-        sets = [f"#{n} = {clause}" for n, clause in clauses.items()]
-        removes = [f"#{n}" for n, v in self.set.items() if v is None]
-        update = f"SET {', '.join(sets)}" if sets else ""
-        if removes:
-            update += f" REMOVE {', '.join(removes)}"
-        values = {**self.values, **{f"new_{n}": v for n, v in written.items()}}
-        return {
-            "Key": _key(self.pk, self.sk),
-            "UpdateExpression": update.strip(),
-            **_conditional(self.when, values, update),
-        }
-
-
-@dataclass(frozen=True)
-class Put:
-    """One whole row, if `when` holds (always, when it is empty)."""
-
-    item: Item
-    when: str = ""
-    values: Mapping[str, object] = field(default_factory=dict)
-
-    def request(self) -> dict[str, Any]:
-        return {"Item": encode_item(self.item), **_conditional(self.when, self.values)}
-
-
-@dataclass(frozen=True)
-class Delete:
-    pk: str
-    sk: str
-    when: str = ""
-    values: Mapping[str, object] = field(default_factory=dict)
-
-    def request(self) -> dict[str, Any]:
-        return {"Key": _key(self.pk, self.sk), **_conditional(self.when, self.values)}
 
 
 class Table:
@@ -140,7 +73,7 @@ class Table:
         """Consistent."""
         with answered("GetItem"):
             answer = self._client.get_item(
-                TableName=self.name, Key=_key(pk, sk), ConsistentRead=True
+                TableName=self.name, Key=key_of(pk, sk), ConsistentRead=True
             )
         return decode_item(answer["Item"]) if answer.get("Item") else None
 
@@ -162,7 +95,7 @@ class Table:
             "TableName": self.name,
             "KeyConditionExpression": key,
             "ScanIndexForward": not descending,
-            **_placeholders((key, filter_), values),
+            **placeholders((key, filter_), values),
         }
         if index is not None:
             call["IndexName"] = index.name
@@ -173,7 +106,7 @@ class Table:
         if limit is not None:
             call["Limit"] = limit
         if after is not None:
-            call["ExclusiveStartKey"] = _key(*after)
+            call["ExclusiveStartKey"] = key_of(*after)
         while True:
             with answered("Query"):
                 answer = self._client.query(**call)
@@ -198,7 +131,7 @@ class Table:
             "TableName": self.name,
             "IndexName": index.name,
             "Limit": limit,
-            **_placeholders((key,), values),
+            **placeholders((key,), values),
         }
         if key:
             call |= {"KeyConditionExpression": key, "ScanIndexForward": not descending}
@@ -216,7 +149,7 @@ class Table:
     def get_many(self, keys: Sequence[tuple[str, str]]) -> list[Item]:
         """Up to 100 rows, eventually consistent, in no order. Raises Throttled when the table keeps
         handing keys back."""
-        wanted = {self.name: {"Keys": [_key(*k) for k in keys]}}
+        wanted = {self.name: {"Keys": [key_of(*k) for k in keys]}}
         found: list[Item] = []
         for n in range(UNPROCESSED_TRIES):
             with answered("BatchGetItem"):
@@ -273,32 +206,6 @@ class _Conflict(Exception):
     """Not applied; to be tried again."""
 
 
-def _key(pk: str, sk: str) -> dict[str, Any]:
-    return {"pk": {"S": pk}, "sk": {"S": sk}}
-
-
 def _refusal(answer: Mapping[str, Any]) -> Refusal:
     found = answer.get("Item")
     return Refusal(decode_item(found) if found else None)
-
-
-def _conditional(when: str, values: Mapping[str, object], *others: str) -> dict[str, Any]:
-    placeholders = _placeholders((when, *others), values)
-    if not when:
-        return placeholders
-    return {
-        "ConditionExpression": when,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        **placeholders,
-    }
-
-
-def _placeholders(expressions: Sequence[str], values: Mapping[str, object]) -> dict[str, Any]:
-    """DynamoDB refuses a placeholder that no expression uses."""
-    text = " ".join(expressions)
-    names = {f"#{n}": n for n in _NAME.findall(text)}
-    used = {f":{n}": encode(values[n]) for n in _VALUE.findall(text)}
-    return {
-        **({"ExpressionAttributeNames": names} if names else {}),
-        **({"ExpressionAttributeValues": used} if used else {}),
-    }

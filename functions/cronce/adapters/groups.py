@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from cronce.adapters.dynamodb_table import Delete, Put, Table
+from cronce.adapters.expressions import Delete, Put
 from cronce.adapters.items import (
     VERSION,
     UnknownVersion,
@@ -23,6 +23,9 @@ from cronce.adapters.wire import Item
 from cronce.domain.errors import Invalid, Unplannable
 from cronce.domain.groups import Group, Stretch, parse_rate
 from cronce.ports import Page
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 GROUP_SK: Final = "GROUP"
 # Groups are listed by the index `by_group`; no job can be in a group of this name.

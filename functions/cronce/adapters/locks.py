@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from cronce.adapters.dynamodb_table import Put, Table
+from cronce.adapters.expressions import Put
 from cronce.adapters.items import (
     LOCK_SK,
     VERSION,
@@ -23,6 +24,9 @@ from cronce.domain.identity import RunKey
 from cronce.domain.instants import to_wire
 from cronce.domain.overlap import Lock
 from cronce.domain.record import Sent
+
+if TYPE_CHECKING:
+    from cronce.adapters.dynamodb_table import Table
 
 # Somebody else may have taken it, or joined, since it was read.
 AS_READ = "#v <= :v AND #uid = :believed_uid AND #version = :believed_version"
