@@ -1,8 +1,8 @@
 """A deployment of cronce on its own: one stack, its choices from context or environment.
 
 ``-c stack=NAME`` or CRONCE_STACK; in the same way profile (aws, emulator), python, architecture,
-shards, dispatchers, max_concurrency; and, as lists separated by commas, allowed_targets,
-allowed_addresses and secrets.
+shards, dispatchers, max_concurrency, table_arn, alarm_topic (an ARN); and, as lists separated by
+commas, allowed_targets, allowed_addresses, secrets and private_api.
 """
 
 import os
@@ -10,10 +10,14 @@ import sys
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_sns as sns
 
 from cronce_cdk import Cronce, CronceProps
 from cronce_cdk.bundling import BundlingError
 from cronce_cdk.props import InvalidProps
+
+_TEXTS = ("profile", "python", "architecture", "table_arn", "alarm_topic")
+_LISTS = ("allowed_targets", "allowed_addresses", "secrets", "private_api")
 
 
 def choices(app: cdk.App) -> dict[str, Any]:
@@ -22,10 +26,9 @@ def choices(app: cdk.App) -> dict[str, Any]:
     def choice(name: str) -> str:
         return str(app.node.try_get_context(name) or os.environ.get(f"CRONCE_{name.upper()}") or "")
 
-    texts = {name: choice(name) for name in ("profile", "python", "architecture")}
+    texts = {name: choice(name) for name in _TEXTS}
     lists = {
-        name: [each.strip() for each in choice(name).split(",") if each.strip()]
-        for name in ("allowed_targets", "allowed_addresses", "secrets")
+        name: [each.strip() for each in choice(name).split(",") if each.strip()] for name in _LISTS
     }
     numbers = {}
     for name in ("shards", "dispatchers", "max_concurrency"):
@@ -41,6 +44,8 @@ def main() -> None:
     app = cdk.App()
     props = choices(app)
     stack = cdk.Stack(app, props.pop("stack", "cronce"), description="cronce: a job scheduler")
+    if topic := props.pop("alarm_topic", ""):
+        props["alarm_topic"] = sns.Topic.from_topic_arn(stack, "AlarmTopic", topic)
     Cronce(stack, "Cronce", CronceProps(**props))
     app.synth()
 

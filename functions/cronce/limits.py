@@ -75,5 +75,13 @@ WAITING_RUNS: Final = 100
 BODY_BYTES: Final = 262_144
 BODY_DEPTH: Final = 64
 
+# The watch and the alarms. The alarms are made after a first look and a wait, so that the numbers
+# whose absence is alarming are there before anybody can be alarmed by their absence.
+WATCH_TIMEOUT: Final = 240
+FIRST_LOOK_WAIT: Final = 150
+ALARM_PERIODS: Final = 5
+OVERDUE_ALARM: Final = 180
+OLDEST_MESSAGE_ALARM: Final = 3600
+
 # What stays after the fact.
 LOG_RETENTION_DAYS: Final = 30

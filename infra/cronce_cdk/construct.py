@@ -1,9 +1,12 @@
 """The construct `Cronce`: read it aloud and you have the picture of the design."""
 
 from dataclasses import replace
+from typing import Any
 
 from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as events_targets
 from aws_cdk import aws_iam as iam
@@ -12,13 +15,15 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce import limits
-from cronce_cdk import grants, http, storage, targets
+from cronce_cdk import alarms, callers, dashboard, grants, http, keys, storage, targets
 from cronce_cdk.functions import Part, Shape, build_function
+from cronce_cdk.metrics import Measured
 from cronce_cdk.props import CronceProps
 
 _API = Shape("ApiFunction", "api", "api", limits.API_TIMEOUT, 1024)
 _DISPATCHER = Shape("Dispatcher", "dispatcher", "core", limits.DISPATCHER_TIMEOUT, 1024)
 _WORKER = Shape("Worker", "worker", "core", limits.WORKER_TIMEOUT, 1024)
+_WATCH = Shape("Watch", "watch", "core", limits.WATCH_TIMEOUT, 256)
 
 
 class Cronce(Construct):
@@ -29,14 +34,21 @@ class Cronce(Construct):
         self._props = props or CronceProps()
         self._allowed: list[str] = list(self._props.secrets)
         targets.check(self._props.allowed_targets, self._props.profile)
-        self.table = storage.build_table(self, self._props.removal_policy)
+        self.table = self._build_table()
         self.queue, self.dead_letters = storage.build_queues(
-            self, enforce_ssl=self._props.profile == "aws"
+            self, enforce_ssl=self._props.profile == "aws", key=self._props.encryption_key
         )
+        self._ticks: list[events.Rule] = []
         self._api_part = self._build_api_function()
         self._dispatchers = [self._build_dispatcher(n) for n in range(self._props.dispatchers)]
         self._worker = self._build_worker()
-        self.api: apigateway.RestApi = http.build_api(self, self._api_part.function)
+        self._watch = self._build_watch()
+        self._give_key()
+        self.api: apigateway.RestApi = http.build_api(
+            self, self._api_part.function, self._props.private_api
+        )
+        self.policies = callers.build_policies(self, self.api)
+        self.alarms = self._build_alarms()
         for target in self._props.allowed_targets:
             self._allow_target(target)
         self._tell_targets()
@@ -65,14 +77,17 @@ class Cronce(Construct):
         return self._grant_calls(grantee, [("*", f"/jobs/{prefix}*")])
 
     def _grant_calls(self, grantee: iam.IGrantable, calls: list[tuple[str, str]]) -> iam.Grant:
-        stage = self.api.deployment_stage.stage_name
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["execute-api:Invoke"],
-            resource_arns=[
-                self.api.arn_for_execute_api(method, path, stage) for method, path in calls
-            ],
+            resource_arns=callers.arns(self.api, calls),
         )
+
+    def _build_table(self) -> dynamodb.ITable:
+        key = self._props.encryption_key
+        if self._props.table_arn:
+            return storage.attach_table(self, self._props.table_arn, key)
+        return storage.build_table(self, self._props.removal_policy, key)
 
     def _environment(self, **more: str) -> dict[str, str]:
         stack = Stack.of(self)
@@ -87,8 +102,6 @@ class Cronce(Construct):
             "CRONCE_SLICES": str(self._props.dispatchers),
             "CRONCE_ALLOWED_TARGETS": "[]",
             "CRONCE_ALLOWED_ADDRESSES": stack.to_json_string(list(self._props.allowed_addresses)),
-            "POWERTOOLS_SERVICE_NAME": "cronce",
-            "POWERTOOLS_METRICS_NAMESPACE": "cronce",
             **more,
         }
 
@@ -103,22 +116,69 @@ class Cronce(Construct):
         environment = self._environment(CRONCE_SLICE=str(slice_))
         part = build_function(self, shape, self._props, environment)
         grants.to_dispatch(part.role, self.table, self.queue)
-        age = Duration.seconds(limits.TICK_MAX_EVENT_AGE)
-        part.function.configure_async_invoke(retry_attempts=limits.TICK_RETRIES, max_event_age=age)
-        events.Rule(
-            self,
-            f"{name}Tick",
-            schedule=events.Schedule.rate(Duration.seconds(limits.TICK_PERIOD)),
-            targets=[
-                events_targets.LambdaFunction(
-                    part.function, retry_attempts=limits.TICK_RETRIES, max_event_age=age
-                )
-            ],
-        )
+        self._invoke_each_minute(part, f"{name}Tick")
         return part
 
+    def _invoke_each_minute(self, part: Part, name: str) -> None:
+        age = Duration.seconds(limits.TICK_MAX_EVENT_AGE)
+        once = limits.TICK_RETRIES
+        part.function.configure_async_invoke(retry_attempts=once, max_event_age=age)
+        rule = events.Rule(
+            self,
+            name,
+            schedule=events.Schedule.rate(Duration.seconds(limits.TICK_PERIOD)),
+            targets=[
+                events_targets.LambdaFunction(part.function, retry_attempts=once, max_event_age=age)
+            ],
+        )
+        self._ticks.append(rule)
+
+    def _build_watch(self) -> Part:
+        """Of its own rule, role and log: it must not fall silent together with a dispatcher."""
+        part = build_function(self, _WATCH, self._props, self._environment())
+        grants.to_watch(part.role, self.table)
+        self._invoke_each_minute(part, "WatchTick")
+        return part
+
+    def _give_key(self) -> None:
+        key = self._props.encryption_key
+        if key is None:
+            return
+        keys.let_logs_use(key)
+        for part in (self._api_part, *self._dispatchers, self._worker, self._watch):
+            grants.to_use_key(part.role, key)
+
+    def _build_alarms(self) -> list[cloudwatch.Alarm]:
+        dispatchers = [part.function for part in self._dispatchers]
+        measured = Measured(
+            deployment=Stack.of(self).stack_name,
+            table=self.table,
+            queue=self.queue,
+            dead_letters=self.dead_letters,
+            dispatchers=dispatchers,
+            functions={
+                "api": self._api_part.function,
+                "dispatcher": dispatchers[0],
+                "worker": self._worker.function,
+                "watch": self._watch.function,
+            },
+        )
+        made = alarms.build_alarms(self, measured, self._props.alarm_topic)
+        alarms.after_a_first_look(self, self._watch.function, self._ticks, made)
+        dashboard.build_dashboard(self, measured, made)
+        return made
+
     def _build_worker(self) -> Part:
-        part = build_function(self, _WORKER, self._props, self._environment())
+        network: dict[str, Any] = {}
+        if self._props.vpc is not None:
+            network = {
+                "vpc": self._props.vpc,
+                "vpc_subnets": self._props.subnets,
+                "security_groups": list(self._props.security_groups) or None,
+            }
+        part = build_function(self, _WORKER, self._props, self._environment(), **network)
+        if network:
+            grants.to_join_network(part.role)
         grants.to_work(part.role, self.table, self.queue, self.dead_letters)
         grants.to_read_secrets(part.role, self._props.secrets)
         part.function.add_event_source_mapping(
@@ -160,6 +220,8 @@ class Cronce(Construct):
             "ApiLogs": self._api_part.logs.log_group_name,
             "DispatcherLogs": self._dispatchers[0].logs.log_group_name,
             "WorkerLogs": self._worker.logs.log_group_name,
+            "WatchFunction": self._watch.function.function_name,
+            **{f"{level}Policy": each.managed_policy_arn for level, each in self.policies.items()},
             "Region": stack.region,
             "Deployment": stack.stack_name,
         }

@@ -1,6 +1,7 @@
-"""The three functions: role, log group, code and environment of each."""
+"""The functions: role, log group, code and environment of each."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -33,14 +34,22 @@ class Part:
 
 
 def build_function(
-    scope: Construct, shape: Shape, props: CronceProps, environment: dict[str, str]
+    scope: Construct,
+    shape: Shape,
+    props: CronceProps,
+    environment: dict[str, str],
+    **more: Any,
 ) -> Part:
-    """A function that may write its own log and nothing else; callers add its grants."""
+    """A function that may write its own log and nothing else; callers add its grants.
+
+    more: further properties of the function, such as its network.
+    """
     group = logs.LogGroup(
         scope,
         f"{shape.name}Logs",
         retention=props.log_retention,
         removal_policy=RemovalPolicy.DESTROY,
+        encryption_key=props.encryption_key,
     )
     role = iam.Role(
         scope, f"{shape.name}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
@@ -63,5 +72,6 @@ def build_function(
         role=role,
         log_group=group,
         environment=environment,
+        **more,
     )
     return Part(function, role, group)

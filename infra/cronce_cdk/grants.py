@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
@@ -19,7 +20,7 @@ def _allow(role: iam.Role, sid: str, actions: Sequence[str], resources: Sequence
     )
 
 
-def _index(table: dynamodb.Table, name: str) -> str:
+def _index(table: dynamodb.ITable, name: str) -> str:
     return f"{table.table_arn}/index/{name}"
 
 
@@ -28,7 +29,7 @@ def to_log(role: iam.Role, group: logs.LogGroup) -> None:
     _allow(role, "Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [group.log_group_arn])
 
 
-def to_dispatch(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None:
+def to_dispatch(role: iam.Role, table: dynamodb.ITable, queue: sqs.Queue) -> None:
     """Find what is due, write records and advances, send messages, see how full the queue is."""
     _allow(role, "FindDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
     _allow(
@@ -47,7 +48,7 @@ def to_dispatch(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None
 
 
 def to_work(
-    role: iam.Role, table: dynamodb.Table, queue: sqs.Queue, dead_letters: sqs.Queue
+    role: iam.Role, table: dynamodb.ITable, queue: sqs.Queue, dead_letters: sqs.Queue
 ) -> None:
     """Receive and hide messages, claim and complete runs, retry, put aside the unreadable; pause a
     job that keeps failing, let go of the calendar of one that has ended."""
@@ -78,13 +79,40 @@ def to_work(
     _allow(role, "PutAside", ["sqs:SendMessage"], [dead_letters.queue_arn])
 
 
+def to_watch(role: iam.Role, table: dynamodb.ITable) -> None:
+    """See when the oldest rows of the to-do index were due, and nothing else."""
+    _allow(role, "LookAtDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
+
+
+def to_use_key(role: iam.Role, key: kms.IKey) -> None:
+    """Read and write what the deployment's key encrypts: the rows and the messages."""
+    actions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom"]
+    _allow(role, "Key", [f"kms:{name}" for name in [*actions, "ReEncryptTo"]], [key.key_arn])
+
+
+def to_join_network(role: iam.Role) -> None:
+    """What Lambda itself asks of a role to give its function an address in a network.
+
+    On everything: the interfaces have no names before they are there.
+    """
+    actions = [
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:CreateNetworkInterface",
+        "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSubnets",
+        "ec2:UnassignPrivateIpAddresses",
+    ]
+    _allow(role, "Network", actions, ["*"])
+
+
 def to_read_secrets(role: iam.Role, secrets: Sequence[str]) -> None:
     """Read the listed secrets; nothing when none is listed."""
     if secrets:
         _allow(role, "ReadSecrets", ["secretsmanager:GetSecretValue"], secrets)
 
 
-def to_manage(role: iam.Role, table: dynamodb.Table, queue: sqs.Queue) -> None:
+def to_manage(role: iam.Role, table: dynamodb.ITable, queue: sqs.Queue) -> None:
     """Create, change, list and delete jobs; dispatch at once what is due soon."""
     _allow(
         role,

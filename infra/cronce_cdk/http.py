@@ -1,8 +1,13 @@
 """The REST API: every method signed with IAM, the gateway's own answers as problem details."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
+from aws_cdk import Stack
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -28,18 +33,22 @@ def _template(status: int | None, title: str) -> str:
     return f"{json.dumps(known)[:-1]}, {filled}}}"
 
 
-def build_api(scope: Construct, handler: lambda_.Function) -> apigateway.RestApi:
-    """All paths go to the one function; it routes."""
+def build_api(
+    scope: Construct, handler: lambda_.Function, endpoints: Sequence[str] = ()
+) -> apigateway.RestApi:
+    """All paths go to the one function; it routes. endpoints: ids of VPC endpoints, for an API that
+    nothing else reaches."""
     api = apigateway.RestApi(
         scope,
         "Api",
+        rest_api_name=Stack.of(scope).stack_name,
         description="cronce: jobs and their runs",
         cloud_watch_role=False,
-        endpoint_types=[apigateway.EndpointType.REGIONAL],
         default_method_options=apigateway.MethodOptions(
             authorization_type=apigateway.AuthorizationType.IAM
         ),
         default_integration=apigateway.LambdaIntegration(handler, allow_test_invoke=False),
+        **_reach(scope, endpoints),
     )
     api.node.try_remove_child("Endpoint")
     api.root.add_method("ANY")
@@ -53,3 +62,42 @@ def build_api(scope: Construct, handler: lambda_.Function) -> apigateway.RestApi
             templates={"application/json": _template(status, title)},
         )
     return api
+
+
+def _reach(scope: Construct, endpoints: Sequence[str]) -> dict[str, Any]:
+    if not endpoints:
+        return {"endpoint_types": [apigateway.EndpointType.REGIONAL]}
+    known = [
+        ec2.InterfaceVpcEndpoint.from_interface_vpc_endpoint_attributes(
+            scope, f"Endpoint{n}", vpc_endpoint_id=each, port=443
+        )
+        for n, each in enumerate(endpoints)
+    ]
+    return {
+        "endpoint_configuration": apigateway.EndpointConfiguration(
+            types=[apigateway.EndpointType.PRIVATE], vpc_endpoints=known
+        ),
+        "policy": _only_through(endpoints),
+    }
+
+
+def _only_through(endpoints: Sequence[str]) -> iam.PolicyDocument:
+    """Refuses every other way in. Allows the account, which leaves the decision about each caller
+    to the caller's own policies; anybody in particular would be let in without any."""
+    stage = "execute-api:/*"
+    return iam.PolicyDocument(
+        statements=[
+            iam.PolicyStatement(
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=["execute-api:Invoke"],
+                resources=[stage],
+                conditions={"StringNotEquals": {"aws:SourceVpce": list(endpoints)}},
+            ),
+            iam.PolicyStatement(
+                principals=[iam.AccountRootPrincipal()],
+                actions=["execute-api:Invoke"],
+                resources=[stage],
+            ),
+        ]
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aws_cdk import RemovalPolicy, aws_logs
+from aws_cdk import RemovalPolicy, Token, aws_ec2, aws_kms, aws_logs, aws_sns
 
 from cronce import limits
 
@@ -16,6 +16,8 @@ Architecture = Literal["arm64", "x86_64"]
 Profile = Literal["aws", "emulator"]
 
 _PYTHON = re.compile(r"3\.(1[1-9]|[2-9]\d)")
+_TABLE_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}")
+_ENDPOINT = re.compile(r"vpce-[0-9a-f]{8,17}")
 
 
 class InvalidProps(ValueError):
@@ -46,7 +48,16 @@ class CronceProps:
     shards: partitions of the to-do index; the number only grows.
     dispatchers: functions that share the shards.
     max_concurrency: workers at once, 2 to 1000; each runs up to ten runs.
+    vpc, subnets, security_groups: where the worker runs, for targets that only a network of yours
+        reaches; it needs a way from there to DynamoDB, SQS and every target. No network by default.
+    private_api: ids of the VPC endpoints (of ``execute-api``) through which alone the API can be
+        called. Empty: a Regional API. Either way each call is signed.
+    encryption_key: for table, queues and logs; keys that AWS owns by default.
+    log_retention: of the functions' logs.
+    alarm_topic: told when an alarm goes off, and when it is over. Nobody by default.
     removal_policy: of the table; retained by default.
+    table_arn: a table that an earlier deployment left behind, of this account and Region, taken as
+        it is instead of a new one.
     """
 
     allowed_targets: Sequence[str] = ()
@@ -62,6 +73,13 @@ class CronceProps:
         default_factory=lambda: aws_logs.RetentionDays.ONE_MONTH
     )
     removal_policy: RemovalPolicy = field(default_factory=lambda: RemovalPolicy.RETAIN)
+    vpc: aws_ec2.IVpc | None = None
+    subnets: aws_ec2.SubnetSelection | None = None
+    security_groups: Sequence[aws_ec2.ISecurityGroup] = ()
+    private_api: Sequence[str] = ()
+    encryption_key: aws_kms.IKey | None = None
+    alarm_topic: aws_sns.ITopic | None = None
+    table_arn: str = ""
 
     def __post_init__(self) -> None:
         if self.profile not in ("aws", "emulator"):
@@ -87,6 +105,12 @@ class CronceProps:
         low, high = limits.MIN_MAX_CONCURRENCY, limits.MAX_MAX_CONCURRENCY
         if not low <= self.max_concurrency <= high:
             raise InvalidProps(f"max_concurrency {self.max_concurrency}: must be {low} to {high}")
+        self._check_network()
+        if self.table_arn and not _is_one(self.table_arn, _TABLE_ARN):
+            raise InvalidProps(
+                f"table_arn {self.table_arn!r}: must be the ARN of a table, such as "
+                "'arn:aws:dynamodb:eu-central-1:123456789012:table/jobs'"
+            )
         for block in self.allowed_addresses:
             try:
                 ipaddress.ip_network(block)
@@ -95,3 +119,25 @@ class CronceProps:
                     f"allowed_addresses {block!r}: must be a CIDR block such as '10.20.0.0/16' "
                     f"({error})"
                 ) from None
+
+    def _check_network(self) -> None:
+        if self.vpc is None:
+            for name, chosen in (
+                ("subnets", self.subnets),
+                ("security_groups", self.security_groups),
+            ):
+                if chosen:
+                    raise InvalidProps(f"{name}: needs vpc, the network that they are of")
+        if isinstance(self.private_api, str):
+            raise InvalidProps("private_api: must be a list of ids of VPC endpoints")
+        for endpoint in self.private_api:
+            if not _is_one(endpoint, _ENDPOINT):
+                raise InvalidProps(
+                    f"private_api {endpoint!r}: must be the id of a VPC endpoint, such as "
+                    "'vpce-0a1b2c3d4e5f6a7b8'"
+                )
+
+
+def _is_one(text: str, form: re.Pattern[str]) -> bool:
+    """What is known only at deployment is taken on trust."""
+    return Token.is_unresolved(text) or form.fullmatch(text) is not None

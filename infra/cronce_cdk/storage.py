@@ -2,6 +2,7 @@
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -31,8 +32,10 @@ def _add_index(table: dynamodb.Table, index: layout.Index) -> None:
     )
 
 
-def build_table(scope: Construct, removal_policy: RemovalPolicy) -> dynamodb.Table:
-    """Jobs, runs and dispatch records."""
+def build_table(
+    scope: Construct, removal_policy: RemovalPolicy, key: kms.IKey | None = None
+) -> dynamodb.Table:
+    """Jobs, runs and dispatch records. key: instead of one that AWS owns."""
     table = dynamodb.Table(
         scope,
         "Table",
@@ -44,23 +47,40 @@ def build_table(scope: Construct, removal_policy: RemovalPolicy) -> dynamodb.Tab
         ),
         time_to_live_attribute=layout.TTL,
         removal_policy=removal_policy,
+        encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else None,
+        encryption_key=key,
     )
     for index in layout.INDEXES:
         _add_index(table, index)
     return table
 
 
-def build_queues(scope: Construct, enforce_ssl: bool) -> tuple[sqs.Queue, sqs.Queue]:
+def attach_table(scope: Construct, arn: str, key: kms.IKey | None = None) -> dynamodb.ITable:
+    """A table of this layout that an earlier deployment left behind; it is not touched."""
+    return dynamodb.Table.from_table_attributes(
+        scope,
+        "Table",
+        table_arn=arn,
+        encryption_key=key,
+        global_indexes=[index.name for index in layout.INDEXES],
+    )
+
+
+def build_queues(
+    scope: Construct, enforce_ssl: bool, key: kms.IKey | None = None
+) -> tuple[sqs.Queue, sqs.Queue]:
     """The run queue and the dead-letter queue that holds what no worker could read.
 
-    enforce_ssl: off on an emulator, which speaks plain HTTP.
+    enforce_ssl: off on an emulator, which speaks plain HTTP. key: instead of SQS's own.
     """
     retention = Duration.seconds(limits.QUEUE_RETENTION)
+    encryption = sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED
     dead_letters = sqs.Queue(
         scope,
         "DeadLetterQueue",
         retention_period=retention,
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        encryption=encryption,
+        encryption_master_key=key,
         enforce_ssl=enforce_ssl,
     )
     queue = sqs.Queue(
@@ -68,7 +88,8 @@ def build_queues(scope: Construct, enforce_ssl: bool) -> tuple[sqs.Queue, sqs.Qu
         "Queue",
         visibility_timeout=Duration.seconds(limits.QUEUE_VISIBILITY),
         retention_period=retention,
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        encryption=encryption,
+        encryption_master_key=key,
         enforce_ssl=enforce_ssl,
         dead_letter_queue=sqs.DeadLetterQueue(
             queue=dead_letters, max_receive_count=limits.QUEUE_MAX_RECEIVE_COUNT

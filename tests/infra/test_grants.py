@@ -36,6 +36,13 @@ def test_the_worker_receives_runs_and_reaches_nothing(default: Template) -> None
     }
 
 
+def test_the_watch_sees_what_is_due_and_nothing_else(default: Template) -> None:
+    assert grants_of(default, "watch") == {
+        f"{TABLE}/index/next_run": dynamodb("Query"),
+        "CronceWatchLogsC7550423.Arn": LOG,
+    }
+
+
 def test_the_api_manages_jobs_and_dispatches(default: Template) -> None:
     assert grants_of(default, "api") == {
         TABLE: dynamodb(
@@ -72,18 +79,19 @@ def test_nothing_is_granted_on_everything(name: str, request: pytest.FixtureRequ
 
 
 def test_each_function_has_a_role_of_its_own(default: Template) -> None:
-    assert len({shown(f["Role"]) for f in functions(default).values()}) == 3
+    assert len({shown(f["Role"]) for f in functions(default).values()}) == 4
 
 
 def test_every_own_grant_can_be_found_by_its_sid(default: Template) -> None:
     sids = {
         name: {s["Sid"] for s in statements_of(default, name)}
-        for name in ("api", "dispatcher", "worker")
+        for name in ("api", "dispatcher", "worker", "watch")
     }
     assert sids == {
         "api": {"Log", "Manage", "List", "ListAll", "Send"},
         "dispatcher": {"Log", "FindDue", "Advance", "Send"},
         "worker": {"Log", "Run", "Receive", "Retry", "PutAside"},
+        "watch": {"Log", "LookAtDue"},
     }
 
 
@@ -132,6 +140,11 @@ def test_an_allowed_target_is_told_to_both_and_granted_to_the_worker_alone(
         ({"dispatchers": 17}, "dispatchers 17: must be 1 to the number of shards"),
         ({"python": "3.10"}, "python '3.10'"),
         ({"profile": "local"}, "profile 'local'"),
+        ({"table_arn": "jobs"}, "table_arn 'jobs': must be the ARN of a table"),
+        ({"private_api": ["vpc-1"]}, "private_api 'vpc-1': must be the id of a VPC endpoint"),
+        ({"private_api": "vpce-0a1b2c3d"}, "private_api: must be a list"),
+        ({"security_groups": ["sg-1"]}, "security_groups: needs vpc"),
+        ({"subnets": "private"}, "subnets: needs vpc"),
     ],
 )
 def test_a_choice_that_cannot_work_is_refused_at_synth(

@@ -22,7 +22,7 @@ def queue(template: Template) -> dict[str, Any]:
 class TestLimits:
     def test_timeouts_are_the_designs(self, default: Template) -> None:
         timeouts = {name: f["Timeout"] for name, f in functions(default).items()}
-        assert timeouts == {"worker": 900, "dispatcher": 55, "api": 29}
+        assert timeouts == {"worker": 900, "dispatcher": 55, "api": 29, "watch": 240}
 
     def test_a_message_stays_hidden_for_six_timeouts_of_its_function(
         self, default: Template
@@ -61,16 +61,18 @@ class TestLimits:
             assert "ReservedConcurrentExecutions" not in function
 
     def test_a_tick_is_never_repeated(self, default: Template) -> None:
-        rule = only(default, "AWS::Events::Rule")
-        assert rule["ScheduleExpression"] == "rate(1 minute)"
-        assert [t["RetryPolicy"]["MaximumRetryAttempts"] for t in rule["Targets"]] == [0]
-        config = only(default, "AWS::Lambda::EventInvokeConfig")
-        assert config["MaximumRetryAttempts"] == 0
-        assert config["MaximumEventAgeInSeconds"] == 60
+        rules = of_type(default, "AWS::Events::Rule")
+        assert len(rules) == 2  # the dispatcher's and the watch's
+        for rule in rules.values():
+            assert rule["ScheduleExpression"] == "rate(1 minute)"
+            assert [t["RetryPolicy"]["MaximumRetryAttempts"] for t in rule["Targets"]] == [0]
+        for config in of_type(default, "AWS::Lambda::EventInvokeConfig").values():
+            assert config["MaximumRetryAttempts"] == 0
+            assert config["MaximumEventAgeInSeconds"] == 60
 
     def test_logs_are_kept_for_thirty_days_and_go_with_the_stack(self, default: Template) -> None:
         groups = of_type(default, "AWS::Logs::LogGroup")
-        assert [g["RetentionInDays"] for g in groups.values()] == [30, 30, 30]
+        assert [g["RetentionInDays"] for g in groups.values()] == [30, 30, 30, 30]
         for name in groups:
             assert default["Resources"][name]["DeletionPolicy"] == "Delete"
 
@@ -125,6 +127,9 @@ class TestNames:
             ("AWS::IAM::Role", "RoleName"),
             ("AWS::Logs::LogGroup", "LogGroupName"),
             ("AWS::Events::Rule", "Name"),
+            ("AWS::IAM::ManagedPolicy", "ManagedPolicyName"),
+            ("AWS::CloudWatch::Alarm", "AlarmName"),
+            ("AWS::CloudWatch::Dashboard", "DashboardName"),
         ],
     )
     def test_are_left_to_cloudformation(self, default: Template, kind: str, name: str) -> None:
@@ -147,6 +152,10 @@ class TestNames:
                 "ApiLogs",
                 "DispatcherLogs",
                 "WorkerLogs",
+                "WatchFunction",
+                "ReaderPolicy",
+                "OperatorPolicy",
+                "EditorPolicy",
                 "Region",
                 "Deployment",
             )
@@ -219,8 +228,12 @@ class TestProfile:
             "AWS::ApiGateway::Resource",
             "AWS::ApiGateway::RestApi",
             "AWS::ApiGateway::Stage",
+            "AWS::CloudFormation::CustomResource",
+            "AWS::CloudWatch::Alarm",
+            "AWS::CloudWatch::Dashboard",
             "AWS::DynamoDB::Table",
             "AWS::Events::Rule",
+            "AWS::IAM::ManagedPolicy",
             "AWS::IAM::Policy",
             "AWS::IAM::Role",
             "AWS::Lambda::EventInvokeConfig",
@@ -239,6 +252,6 @@ class TestProfile:
             if f["Handler"] == "cronce.handlers.dispatcher.handler"
         }
         assert slices == {"0", "1"}
-        assert len(of_type(chosen, "AWS::Events::Rule")) == 2
+        assert len(of_type(chosen, "AWS::Events::Rule")) == 3
         for function in functions(chosen).values():
             assert function["Environment"]["Variables"]["CRONCE_SLICES"] == "2"

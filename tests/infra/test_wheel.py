@@ -55,6 +55,8 @@ def test_a_wheel_in_an_empty_environment_synthesises_a_stack(tmp_path: Path, nod
         for resource in template["Resources"].values()
         if resource["Type"] == "AWS::Lambda::Function"
     }
-    assert handlers == {f"cronce.handlers.{n}.handler" for n in ("api", "dispatcher", "worker")}
+    assert handlers == {
+        f"cronce.handlers.{n}.handler" for n in ("api", "dispatcher", "watch", "worker")
+    }
     (core,) = (tmp_path / "cache" / "cronce" / "assets").glob("core-*")
     assert (core / "cronce" / "work.py").is_file()

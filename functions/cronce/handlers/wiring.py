@@ -15,6 +15,7 @@ import boto3
 from cronce.adapters.aws_errors import CLIENT_CONFIG
 from cronce.adapters.dynamodb import DynamoStore
 from cronce.adapters.observer import PowertoolsObserver
+from cronce.adapters.overdue import OldestDue
 from cronce.adapters.sqs import SqsQueue
 from cronce.adapters.system import SystemClock, SystemRandom, SystemThreads
 from cronce.ports import Ports
@@ -57,6 +58,31 @@ def app() -> App:
     )
     ports = Ports(store, queue, SystemClock(), SystemThreads(), SystemRandom(), observer)
     return App(ports, s, observer)
+
+
+@dataclass(frozen=True)
+class Lookout:
+    """What the watch is made of: little, so that little of it can fail together with the rest."""
+
+    oldest: OldestDue
+    clock: SystemClock
+    observer: PowertoolsObserver
+    profile: str
+
+
+@cache
+def lookout() -> Lookout:
+    env = os.environ
+    return Lookout(
+        OldestDue(
+            boto3.client("dynamodb", config=CLIENT_CONFIG),
+            env["CRONCE_TABLE"],
+            int(env["CRONCE_SHARDS"]),
+        ),
+        SystemClock(),
+        PowertoolsObserver(env["CRONCE_DEPLOYMENT"], env.get("POWERTOOLS_LOG_LEVEL", "INFO")),
+        env["CRONCE_PROFILE"],
+    )
 
 
 @cache
