@@ -21,6 +21,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.httpsession import URLLib3Session
 
 from cronce.client_calendars import Calendars
+from cronce.client_many import Many
 from cronce.client_views import BadId, Document, Views, segment
 
 __all__ = ["ApiError", "BadId", "Client", "Document", "NotSigned", "Unreachable"]
@@ -68,7 +69,7 @@ class NotSigned(Exception):
 
 
 @dataclass
-class Client(Views, Calendars):
+class Client(Views, Calendars, Many):
     """One deployment.
 
     api_url: with the stage. credentials: botocore's, or anything with ``get_frozen_credentials``.

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cronce.cli import calendars, jobs, local, runs
+from cronce.cli import backfills, calendars, console, doctor, groups, jobs, local, runs, status
 from cronce.cli.connect import Choice, connect
 from cronce.cli.exits import FAILED, USAGE, CommandError, complain, of_answer
 from cronce.cli.options import JobId, Json
@@ -29,8 +29,12 @@ app = typer.Typer(
 )
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
+app.add_typer(groups.app, name="groups")
+backfills.register(app, jobs.app)
 calendars.register(app)
 local.register(app)
+for part in (status, doctor, console):
+    part.register(app)
 
 
 @app.callback()
