@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "functions" / "cronce"
-APPLICATION = ["dispatch", "reconcile", "work", "execute", "ports", "settings", "calendars"]
+APPLICATION = [
+    "announce",
+    "dispatch",
+    "reconcile",
+    "work",
+    "execute",
+    "ports",
+    "settings",
+    "calendars",
+]
 APPLICATION += [f"control/{name}" for name in ("base", "calendars", "jobs", "replan", "runs")]
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "moto", "aws_cdk"}
 # The domain may use these and the standard library.

@@ -8,15 +8,17 @@ the run claimed. What was sent and lost is found through the record (`reconcile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cronce import backfill, limits
+from cronce.announce import Held
 from cronce.calendars import Calendars
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
 from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.instants import seconds, to_wire
 from cronce.domain.job import DEFAULT_GROUP, misfire_of, schedule_of
+from cronce.domain.outcome import of_error, of_missed, of_overdue
 from cronce.domain.plan import Plan, plan
 from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
 from cronce.domain.replan import settled, taken_up
@@ -66,7 +68,11 @@ def tick(
         ports.observer.event("tick_not_leader", slice=settings.slice)
         return report
     report.led = True
-    _drain(ports, settings, lease, now, deadline, report)
+    held = Held()
+    try:
+        _drain(replace(ports, announcer=held), settings, lease, now, deadline, report)
+    finally:
+        held.release(ports)
     if report.claimed_up_to is not None:
         ports.store.note_claimed(lease, report.claimed_up_to)
     ports.observer.event("tick", **vars(report))
@@ -261,6 +267,8 @@ def _to_error(ports: Ports, row: DueJob | BrokenRow, reason: str, report: TickRe
     name = row.job_id if isinstance(row, DueJob) else row.pk
     if done:
         ports.observer.event("job_error", job=name, reason=reason)
+        group = row.group if isinstance(row, DueJob) else None
+        ports.announcer.announce([of_error(name, group, reason)])
 
 
 def dispatch(
@@ -286,7 +294,10 @@ def dispatch(
     for visit in visits:
         visit.sent = all(s.key in accepted for s in visit.runs)
         report.failed += not visit.sent
-    settled = ports.threads.each(lambda v: _settle(ports, v, now), [v for v in visits if v.sent])
+    late = now - seconds(settings.overdue_after)
+    settled = ports.threads.each(
+        lambda v: _settle(ports, v, now, late), [v for v in visits if v.sent]
+    )
     report.advanced += sum(map(bool, settled))
     report.failed += settled.count(None)
 
@@ -351,13 +362,17 @@ def delay_until(due: datetime, now: datetime) -> int:
     return max(0, min(int((due - now).total_seconds()), limits.QUEUE_MAX_DELAY))
 
 
-def _settle(ports: Ports, visit: Visit, now: datetime) -> bool | None:
+def _settle(ports: Ports, visit: Visit, now: datetime, late: datetime) -> bool | None:
     """The row moves on. One row's trouble is its own: None, it stays due and the next tick meets
-    it. False: somebody else was first."""
+    it. False: somebody else was first. late: what was due before this is announced."""
     try:
         if isinstance(visit.item, DueRun):
             return ports.store.dispatched(visit.item)
-        return _advance(ports, visit.item, visit, now)
+        done = _advance(ports, visit.item, visit, now)
+        if done and visit.item.at < late:
+            item = visit.item
+            ports.announcer.announce([of_overdue(item.job_id, item.group, item.at, now)])
+        return done
     except CronceError as e:
         ports.observer.event("advance_failed", reason=str(e))
         return None
@@ -373,4 +388,7 @@ def _advance(ports: Ports, item: DueJob, visit: Visit, now: datetime) -> bool:
             "missed", job=item.job_id, count=p.missed.count, policy=p.missed.policy
         )
     stamp = news(item.plan, stamp_for(schedule, p.next))
-    return ports.store.advance(item, p.next, runs_planned=p.runs_planned, stamp=stamp)
+    done = ports.store.advance(item, p.next, runs_planned=p.runs_planned, stamp=stamp)
+    if done and p.missed is not None:
+        ports.announcer.announce([of_missed(item.job_id, item.group, p.missed)])
+    return done

@@ -83,5 +83,8 @@ ALARM_PERIODS: Final = 5
 OVERDUE_ALARM: Final = 180
 OLDEST_MESSAGE_ALARM: Final = 3600
 
+# Announcements.
+OVERDUE_ANNOUNCED: Final = 600
+
 # What stays after the fact.
 LOG_RETENTION_DAYS: Final = 30

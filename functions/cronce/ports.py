@@ -11,10 +11,11 @@ whether the write was applied.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from cronce.announce import Announcer, Silent
 from cronce.calendars import CalendarStore
 from cronce.domain.identity import RunKey
 from cronce.domain.job import DEFAULT_GROUP, Definition, Job, StoredJob
@@ -99,8 +100,7 @@ class DueRecord:
 class BrokenRow:
     """A row of a known version in the index that cannot be read.
 
-    pk, sk: its key. next_run: the raw value found, which a write on the row must find again.
-    reason: what is wrong, one sentence.
+    pk, sk: its key. next_run: the raw value, which a write must find again. reason: one sentence.
     """
 
     pk: str
@@ -155,8 +155,7 @@ class JobStore(Protocol):
 
     def expire_job(self, job: Job, expires_at: int) -> bool:
         """Both rows go away at that time (epoch seconds), in one transaction, if the job still is
-        of this uid and generation, and ended. From then on it is not read any more, whether its
-        rows are still there or not."""
+        of this uid and generation, and ended. From then on it is not read any more."""
 
     def advance(
         self,
@@ -176,6 +175,9 @@ class JobStore(Protocol):
     def set_error(self, row: DueJob | BrokenRow, reason: str) -> bool:
         """Status `error` with the reason; leaves the index. Same condition as `advance`; for a
         BrokenRow: the row still has this raw next_run."""
+
+    def set_failing(self, job: Job, failing: bool) -> bool:
+        """True if it made the difference; False also when its answer was lost."""
 
     def put_missed(
         self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int
@@ -369,3 +371,4 @@ class Ports:
     threads: Threads
     random: Random
     observer: Observer
+    announcer: Announcer = field(default_factory=Silent)

@@ -12,6 +12,8 @@ from cronce import limits
 class Settings:
     """deployment: the stack's name. slice, slices: which shards this dispatcher takes. profile:
     `aws` or `emulator`. allowed_targets: URL origins and ARN patterns that jobs may reach.
+    announce: failures and the like are told to an event bus; with announce_success, successes too.
+    overdue_after: a job dispatched later than this is announced.
 
     Durations are seconds; every default is the design's.
     """
@@ -25,6 +27,9 @@ class Settings:
     renew_every: int = limits.RENEW_EVERY
     profile: str = "aws"
     allowed_targets: tuple[str, ...] = ()
+    announce: bool = False
+    announce_success: bool = False
+    overdue_after: int = limits.OVERDUE_ANNOUNCED
 
     @property
     def ahead(self) -> timedelta:

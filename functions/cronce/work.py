@@ -12,6 +12,7 @@ from datetime import datetime
 
 from cronce import backfill, limits
 from cronce.aftermath import follow, keep
+from cronce.announce import announce_end
 from cronce.calendars import Calendars
 from cronce.domain.calendar import Calendar
 from cronce.domain.errors import CronceError, Unplannable
@@ -211,7 +212,7 @@ def _settle_unrun(
         result = store.miss(message.key, message.due, e, now=now)
     if isinstance(result, Changed):
         _observe(w, f"run_{result.run.status}", result.run, code=e.code)
-        return _follow(w, result.run, stored)
+        return _end(w, result.run, stored)
     if isinstance(verdict, Cancel):
         return _left_to_others(w, result, delivery.message_id, stored)
     return None
@@ -256,10 +257,19 @@ def _enter(w: Worker, attempt: Attempt) -> Step | None:
     result = w.ports.store.skip(key, attempt.message.due, e, now=now)
     if isinstance(result, Changed):
         _observe(w, "run_skipped", result.run, code=e.code)
+        announce_end(w.ports, w.settings, result.run, attempt.stored)
         return Done()
     # Claimed before, so too late to skip: a retry or redrive comes back when the other one is over.
     busy = result.run is not None and not result.run.ended
     return Back(LOCK_BUSY) if busy else Done()
+
+
+def _end(w: Worker, run: Run, stored: StoredJob | None) -> Step:
+    """This process has ended the run. Who waits for it goes first, who is told of it after."""
+    try:
+        return _follow(w, run, stored)
+    finally:
+        announce_end(w.ports, w.settings, run, stored)
 
 
 def _follow(w: Worker, run: Run, stored: StoredJob | None) -> Step:
@@ -293,7 +303,7 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
         result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
         if isinstance(result, Changed):
             _observe(w, "run_failed", result.run, code="lost")
-            return _follow(w, result.run, attempt.stored)
+            return _end(w, result.run, attempt.stored)
         return _left_to_others(w, result, attempt.message_id, attempt.stored)
     claim = _claim_of(w, attempt, now)
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
@@ -320,7 +330,7 @@ def _concede(w: Worker, attempt: Attempt, run: Run) -> Step | None:
     result = w.ports.store.concede(attempt.key, run.owner, e, now=now)
     if isinstance(result, Changed):
         _observe(w, "run_missed", result.run, code=e.code)
-        return _follow(w, result.run, attempt.stored)
+        return _end(w, result.run, attempt.stored)
     return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 
@@ -364,7 +374,7 @@ def _run(w: Worker, attempt: Attempt, run: Run, report: BatchReport) -> Step:
     ended = execute(w.ports, w.settings, w.target, attempt, run)
     report.abandoned += ended.abandoned
     if ended.over is not None:
-        return _follow(w, ended.over, attempt.stored)
+        return _end(w, ended.over, attempt.stored)
     return Done() if ended.recorded else Back()
 
 

@@ -70,8 +70,18 @@ def returned(answer: object) -> bool:
     return answer is None
 
 
+def either(answer: object) -> bool:
+    """Who finds it done, or does not hear that it was, is not told that it made the difference."""
+    return isinstance(answer, bool)
+
+
 def with_job(store: Store) -> None:
     store.create_job(s.a_job(), s.a_definition())
+
+
+def with_failing_job(store: Store) -> None:
+    with_job(store)
+    store.set_failing(s.a_job(), True)
 
 
 def claimed(store: Store) -> Run:
@@ -214,6 +224,14 @@ WRITES = [
     Write("put_calendar", with_calendar, lambda st: st.put_calendar(CALENDAR, CHANGED)),
     Write("delete_calendar", with_calendar, lambda st: st.delete_calendar(CALENDAR)),
     Write("expire_job", ended, lambda st: st.expire_job(s.a_job(), 1_800_000_000)),
+    Write("set_failing", with_job, lambda st: st.set_failing(s.a_job(), True), either),
+    Write(
+        "set_failing",
+        with_failing_job,
+        lambda st: st.set_failing(s.a_job(), False),
+        either,
+        variant="no-more",
+    ),
     Write("create_backfill", nothing, lambda st: st.create_backfill(BACKFILL), returned),
     Write("update_backfill", filling, lambda st: st.update_backfill(BACKFILL, MOVED)),
     Write(

@@ -97,6 +97,7 @@ def job_from_item(item: Mapping[str, object]) -> Job:
         group=text(item, "group", DEFAULT_GROUP),
         reason=text(item, "reason", ""),
         expires_at=number_or_none(item, "expires_at"),
+        failing=item.get("failing") is True,
     )
 
 

@@ -28,7 +28,8 @@ class Job:
     needs, safe for JSON and DynamoDB. changed_at: when generation last changed. next: the next
     occurrence and its due time; None when there is none, or the job is not active.
     runs_planned: occurrences fired so far (for `max_runs`). reason: why paused, ended or in error.
-    expires_at: epoch seconds; from then on an ended job counts as deleted.
+    expires_at: epoch seconds; from then on an ended job counts as deleted. failing: the last run
+    failed, in a deployment that announces.
     """
 
     job_id: str
@@ -44,6 +45,7 @@ class Job:
     group: str = DEFAULT_GROUP
     reason: str = ""
     expires_at: int | None = None
+    failing: bool = False
 
     def is_gone(self, now: datetime) -> bool:
         """The table removes an expired row only days later."""

@@ -7,17 +7,19 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import boto3
 
 from cronce.adapters.aws_errors import CLIENT_CONFIG
 from cronce.adapters.dynamodb import DynamoStore
+from cronce.adapters.events import BUS_CONFIG, BusAnnouncer
 from cronce.adapters.observer import PowertoolsObserver
 from cronce.adapters.overdue import OldestDue
 from cronce.adapters.sqs import SqsQueue
 from cronce.adapters.system import SystemClock, SystemRandom, SystemThreads
+from cronce.announce import Announcer, Silent
 from cronce.ports import Ports
 from cronce.settings import Settings
 from cronce.targets.contract import Target
@@ -40,6 +42,8 @@ def settings() -> Settings:
         slices=int(env["CRONCE_SLICES"]),
         profile=env["CRONCE_PROFILE"],
         allowed_targets=tuple(json.loads(env["CRONCE_ALLOWED_TARGETS"])),
+        announce="CRONCE_EVENT_BUS" in env,
+        announce_success="CRONCE_ANNOUNCE_SUCCESS" in env,
     )
 
 
@@ -57,7 +61,14 @@ def app() -> App:
         observer,
     )
     ports = Ports(store, queue, SystemClock(), SystemThreads(), SystemRandom(), observer)
-    return App(ports, s, observer)
+    return App(replace(ports, announcer=_announcer(s, observer)), s, observer)
+
+
+def _announcer(s: Settings, observer: PowertoolsObserver) -> Announcer:
+    if not s.announce:
+        return Silent()
+    bus = os.environ["CRONCE_EVENT_BUS"]
+    return BusAnnouncer(boto3.client("events", config=BUS_CONFIG), bus, s.deployment, observer)
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,16 @@ class MemoryJobs:
         self.rows.put(present({**found, **changes}))
         return True
 
+    def set_failing(self, job: Job, failing: bool) -> bool:
+        with self.rows.lock:
+            found = self.rows.get(job_pk(job.job_id), JOB_SK)
+            if found is None or not is_known(found) or found.get("uid") != job.uid:
+                return False
+            if ("failing" in found) == failing:
+                return False
+            self.rows.put(present({**found, "failing": failing or None}))
+            return True
+
     def put_missed(
         self, job_id: str, uid: str, missed: Missed, *, now: datetime, history: int
     ) -> None:
