@@ -112,7 +112,7 @@ def test_the_emulator_of_a_folder_is_found_without_a_word(
 ) -> None:
     here = {"CRONCE_HOME": str(deployment.home)}
     assert cronce("jobs", "show", job_id, env=here).returncode == 3
-    status = json.loads(cronce("status", "--json", env=here).stdout)
+    status = json.loads(cronce("where", "--json", env=here).stdout)
     assert (status["endpoint"], status["stack"]) == (deployment.endpoint, deployment.stack)
     exports = cronce("env", env=here).stdout
     assert f"export AWS_ENDPOINT_URL={deployment.endpoint}" in exports

@@ -1,4 +1,4 @@
-"""``cronce up``, ``down``, ``deploy``, ``status`` and ``env``: deployments, here and on AWS."""
+"""``cronce up``, ``down``, ``deploy``, ``where`` and ``env``: deployments, here and on AWS."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AllowAddress = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    for command in (up, down, deploy, status, env):
+    for command in (up, down, deploy, where, env):
         app.command()(command)
 
 
@@ -94,7 +94,7 @@ def deploy(
     print_json(outputs) if as_json else print_fields(outputs)
 
 
-def status(context: typer.Context, as_json: Json = False) -> None:
+def where(context: typer.Context, as_json: Json = False) -> None:
     """The emulator in this folder and how to reach it."""
     _print_emulator(_running(_choice(context)), as_json)
 

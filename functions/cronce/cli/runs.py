@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from cronce.cli import explain as explaining
 from cronce.cli.connect import Choice, connect
 from cronce.cli.options import JobId, Json, Limit, RunId
 from cronce.cli.output import print_fields, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="See and steer runs.")
+explaining.register(app)
 
 COLUMNS = ["scheduled for", "run", "status", "attempt", "finished at", "code"]
 ENDED = ("succeeded", "failed", "skipped", "cancelled", "missed")
