@@ -29,6 +29,7 @@ from cronce.domain.judge import (
 )
 from cronce.domain.message import Message, UnknownVersion, Unreadable
 from cronce.domain.overlap import Enter, Wait
+from cronce.domain.plan import Missed
 from cronce.domain.run import NO_LOG, LogPointer, Run
 from cronce.domain.transitions import Claim, Ending
 from cronce.execute import Attempt, execute
@@ -283,8 +284,9 @@ def _claim(w: Worker, attempt: Attempt, report: BatchReport) -> Step:
         return Back(0)
     result = w.ports.store.claim(attempt.key, _claim_of(w, attempt, now), now=now)
     if isinstance(result, Changed):
-        first = result.run.attempt == 1
-        return (first and _concede(w, attempt, result.run)) or _run(w, attempt, result.run, report)
+        # A retry is not asked: its first attempt was.
+        missed = _counted(w, attempt) if result.run.attempt == 1 else None
+        return _go(w, attempt, result.run, missed, report)
     found = result.run
     if found is not None and found.status == "running" and found.lease_expired(now):
         return TakeOver(attempt, found)
@@ -298,7 +300,8 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
     if now + seconds(attempt.definition.timeout + MARGIN) > w.deadline:
         return Back(0)
     w.ports.queue.hide([attempt.receipt], w.settings.lease)
-    if seen.attempt >= seen.base + attempt.definition.retry.max_attempts:
+    missed = _counted(w, attempt)
+    if missed is None and seen.attempt >= seen.base + attempt.definition.retry.max_attempts:
         e = Ending("lost", "its workers died", attempt.definition.history)
         result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
         if isinstance(result, Changed):
@@ -309,24 +312,29 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
     if isinstance(result, Changed):
         _observe(w, "reclaimed", result.run)
-        return _concede(w, attempt, result.run) or _run(w, attempt, result.run, report)
+        return _go(w, attempt, result.run, missed or _counted(w, attempt), report)
     return _left_to_others(w, result, attempt.message_id, attempt.stored)
 
 
-def _concede(w: Worker, attempt: Attempt, run: Run) -> Step | None:
+def _counted(w: Worker, attempt: Attempt) -> Missed | None:
     """An occurrence is missed or run, never both: whoever counts it as missed looks for its run
-    after, and here the run looks for the count after its claim. None: it was not counted.
+    after, and here the run looks for the count after its claim.
 
     Looked for when the claim is late, or when the job may have been paused, edited and resumed
-    between its reading and the claim. A retry never: its first attempt was asked."""
+    between its reading and the claim."""
     now = w.ports.clock.now()
     moment = now - attempt.read_at < seconds(1)
     if attempt.key.trigger or (moment and not needs_missed(attempt.message, attempt.stored, now)):
         return None
-    missed = w.ports.store.find_missed(attempt.key)
+    return w.ports.store.find_missed(attempt.key)
+
+
+def _go(w: Worker, attempt: Attempt, run: Run, missed: Missed | None, report: BatchReport) -> Step:
+    """The claim is ours: run, or concede that the run was counted as missed."""
     if missed is None:
-        return None
+        return _run(w, attempt, run, report)
     e = Ending(missed.reason, f"recorded as {missed.reason} already", attempt.definition.history)
+    now = w.ports.clock.now()
     result = w.ports.store.concede(attempt.key, run.owner, e, now=now)
     if isinstance(result, Changed):
         _observe(w, "run_missed", result.run, code=e.code)
