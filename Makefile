@@ -49,11 +49,16 @@ down: venv ## stop the emulator; its state stays
 
 .PHONY: test
 test: tools ## every test that needs no deployment
-	@$(BIN)/python -m pytest -m "not (e2e or faults or bench)" $(ARGS)
+	@$(BIN)/python -m pytest -m "not (e2e or faults or bench or browser)" $(ARGS)
 
 .PHONY: e2e
 e2e: tools ## deploy to an emulator of its own and test there
 	@$(BIN)/python -m pytest -m e2e $(ARGS)
+
+.PHONY: browser
+browser: tools ## the console in headless Chromium; ARGS='-k "not deployment"' without an emulator
+	@tests/support/get-chromium.sh
+	@$(BIN)/python -m pytest -m browser $(ARGS)
 
 .PHONY: lint
 lint: venv ## format, lint and types, without changing anything

@@ -40,7 +40,8 @@ def test_a_page_is_sound(web: Web, path: str) -> None:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
         for name in ("aria-labelledby", "for"):
             assert attrs.get(name, ids[0]) in ids
-    assert [s["src"] for s in page.all("script")] == ["/static/htmx.min.js"]
+    scripts = [script["src"] for script in page.all("script")]
+    assert scripts == ["/static/htmx.min.js", "/static/live.js"]
     labelled = {attrs["for"] for attrs in page.all("label") if "for" in attrs}
     wrapped = page.html.count("<label>")
     free = [
