@@ -1,8 +1,9 @@
 """A deployment of cronce on its own: one stack, its choices from context or environment.
 
 ``-c stack=NAME`` or CRONCE_STACK; in the same way profile (aws, emulator), python, architecture,
-shards, dispatchers, max_concurrency, table_arn, alarm_topic (an ARN); and, as lists separated by
-commas, allowed_targets, allowed_addresses, secrets and private_api.
+shards, dispatchers, max_concurrency, table_arn, alarm_topic (an ARN), event_bus (an ARN, or `own`),
+outcome_topic (an ARN), announce_success (any text); and, as lists separated by commas,
+allowed_targets, allowed_addresses, secrets and private_api.
 """
 
 import os
@@ -10,13 +11,17 @@ import sys
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_events as events
 from aws_cdk import aws_sns as sns
 
 from cronce_cdk import Cronce, CronceProps
 from cronce_cdk.bundling import BundlingError
 from cronce_cdk.props import InvalidProps
 
-_TEXTS = ("profile", "python", "architecture", "table_arn", "alarm_topic")
+_TEXTS = (
+    *("profile", "python", "architecture", "table_arn", "alarm_topic"),
+    *("event_bus", "outcome_topic", "announce_success"),
+)
 _LISTS = ("allowed_targets", "allowed_addresses", "secrets", "private_api")
 
 
@@ -44,8 +49,16 @@ def main() -> None:
     app = cdk.App()
     props = choices(app)
     stack = cdk.Stack(app, props.pop("stack", "cronce"), description="cronce: a job scheduler")
-    if topic := props.pop("alarm_topic", ""):
-        props["alarm_topic"] = sns.Topic.from_topic_arn(stack, "AlarmTopic", topic)
+    for name, logical_id in (("alarm_topic", "AlarmTopic"), ("outcome_topic", "OutcomeTopic")):
+        if topic := props.pop(name, ""):
+            props[name] = sns.Topic.from_topic_arn(stack, logical_id, topic)
+    if bus := props.pop("event_bus", ""):
+        own = bus == "own"
+        props["announce"] = own
+        props["event_bus"] = (
+            None if own else events.EventBus.from_event_bus_arn(stack, "EventBus", bus)
+        )
+    props["announce_success"] = bool(props.get("announce_success"))
     Cronce(stack, "Cronce", CronceProps(**props))
     app.synth()
 

@@ -15,7 +15,17 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronce import limits
-from cronce_cdk import alarms, callers, dashboard, grants, http, keys, storage, targets
+from cronce_cdk import (
+    alarms,
+    announcements,
+    callers,
+    dashboard,
+    grants,
+    http,
+    keys,
+    storage,
+    targets,
+)
 from cronce_cdk.functions import Part, Shape, build_function
 from cronce_cdk.metrics import Measured
 from cronce_cdk.props import CronceProps
@@ -44,6 +54,7 @@ class Cronce(Construct):
         self._worker = self._build_worker()
         self._watch = self._build_watch()
         self._give_key()
+        self.event_bus = self._announce()
         self.api: apigateway.RestApi = http.build_api(
             self, self._api_part.function, self._props.private_api
         )
@@ -147,6 +158,11 @@ class Cronce(Construct):
         keys.let_logs_use(key)
         for part in (self._api_part, *self._dispatchers, self._worker, self._watch):
             grants.to_use_key(part.role, key)
+
+    def _announce(self) -> events.IEventBus | None:
+        """The bus that outcomes are announced to; None where nothing is announced."""
+        tellers = [*self._dispatchers, self._worker]
+        return announcements.build(self, self._props, tellers) if self._props.announces else None
 
     def _build_alarms(self) -> list[cloudwatch.Alarm]:
         dispatchers = [part.function for part in self._dispatchers]

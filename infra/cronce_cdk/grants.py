@@ -6,6 +6,7 @@ Every statement carries a Sid, so that one of them can be found, and taken away 
 from collections.abc import Sequence
 
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
@@ -82,6 +83,11 @@ def to_work(
 def to_watch(role: iam.Role, table: dynamodb.ITable) -> None:
     """See when the oldest rows of the to-do index were due, and nothing else."""
     _allow(role, "LookAtDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
+
+
+def to_announce(role: iam.Role, bus: events.IEventBus) -> None:
+    """Put events on this bus."""
+    _allow(role, "Announce", ["events:PutEvents"], [bus.event_bus_arn])
 
 
 def to_use_key(role: iam.Role, key: kms.IKey) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aws_cdk import RemovalPolicy, Token, aws_ec2, aws_kms, aws_logs, aws_sns
+from aws_cdk import RemovalPolicy, Token, aws_ec2, aws_events, aws_kms, aws_logs, aws_sns
 
 from cronce import limits
 
@@ -55,6 +55,10 @@ class CronceProps:
     encryption_key: for table, queues and logs; keys that AWS owns by default.
     log_retention: of the functions' logs.
     alarm_topic: told when an alarm goes off, and when it is over. Nobody by default.
+    announce: failures, missed runs and the like become events of a bus made for them.
+    event_bus: of an existing bus instead; given, it is announced to.
+    announce_success: every success too, an event each.
+    outcome_topic: told what is announced, but for successes.
     removal_policy: of the table; retained by default.
     table_arn: a table that an earlier deployment left behind, of this account and Region, taken as
         it is instead of a new one.
@@ -79,6 +83,10 @@ class CronceProps:
     private_api: Sequence[str] = ()
     encryption_key: aws_kms.IKey | None = None
     alarm_topic: aws_sns.ITopic | None = None
+    announce: bool = False
+    event_bus: aws_events.IEventBus | None = None
+    announce_success: bool = False
+    outcome_topic: aws_sns.ITopic | None = None
     table_arn: str = ""
 
     def __post_init__(self) -> None:
@@ -106,6 +114,9 @@ class CronceProps:
         if not low <= self.max_concurrency <= high:
             raise InvalidProps(f"max_concurrency {self.max_concurrency}: must be {low} to {high}")
         self._check_network()
+        for name in ("announce_success", "outcome_topic"):
+            if getattr(self, name) and not self.announces:
+                raise InvalidProps(f"{name}: needs announce or event_bus")
         if self.table_arn and not _is_one(self.table_arn, _TABLE_ARN):
             raise InvalidProps(
                 f"table_arn {self.table_arn!r}: must be the ARN of a table, such as "
@@ -119,6 +130,10 @@ class CronceProps:
                     f"allowed_addresses {block!r}: must be a CIDR block such as '10.20.0.0/16' "
                     f"({error})"
                 ) from None
+
+    @property
+    def announces(self) -> bool:
+        return self.announce or self.event_bus is not None
 
     def _check_network(self) -> None:
         if self.vpc is None:

@@ -10,10 +10,9 @@ from botocore.config import Config
 
 from cronce.adapters.aws_errors import answered
 from cronce.domain.errors import Unavailable
-from cronce.domain.outcome import Outcome
+from cronce.domain.outcome import SOURCE, Outcome
 from cronce.ports import Observer
 
-SOURCE: Final = "cronce"
 BATCH: Final = 10
 # Entries that the bus refused are offered once more: it throttles single ones.
 ROUNDS: Final = 2

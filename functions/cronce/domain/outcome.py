@@ -16,6 +16,7 @@ from cronce.domain.job import Job
 from cronce.domain.plan import Missed
 from cronce.domain.run import Run, RunStatus
 
+SOURCE: Final = "cronce"
 VERSION: Final = 1
 
 Kind = Literal[
