@@ -53,7 +53,7 @@ test: tools ## every test that needs no deployment
 
 .PHONY: e2e
 e2e: tools ## deploy to an emulator of its own and test there
-	@$(BIN)/python -m pytest -m e2e $(ARGS)
+	@$(BIN)/python -m pytest -m "e2e and not slow" $(ARGS)
 
 .PHONY: browser
 browser: tools ## the console in headless Chromium; ARGS='-k "not deployment"' without an emulator
@@ -79,7 +79,7 @@ simulate: venv ## random schedules of crashes and lost messages: SEEDS=200 FIRST
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGS)
 
 .PHONY: faults
-faults: tools ## the deployment behind a proxy that loses answers
+faults: tools ## a deployment whose parts are killed, the store behind a proxy that loses answers
 	@$(BIN)/python -m pytest -m faults $(ARGS)
 
 .PHONY: bench

@@ -19,14 +19,21 @@ class NotFound(Exception):
 
 
 def kill_caller(client_port: int, server_port: int, group: int) -> int:
-    """SIGKILL to the process at the client's end of a loopback connection; its pid.
+    """SIGKILL to the caller; its pid. A process outside the group, and its leader, are never
+    killed."""
+    pid = find_caller(client_port, server_port, group)
+    os.kill(pid, signal.SIGKILL)
+    return pid
 
-    group: the emulator's process group. A process outside it, and its leader, are never killed.
+
+def find_caller(client_port: int, server_port: int, group: int) -> int:
+    """The process at the client's end of a loopback connection. Raises NotFound.
+
+    group: the emulator's process group; its leader is never found.
     """
     pids = [pid for pid in _holders(client_port, server_port) if _is_of_group(pid, group)]
     if len(pids) != 1:
         raise NotFound(f"{len(pids)} processes of the emulator hold port {client_port}")
-    os.kill(pids[0], signal.SIGKILL)
     return pids[0]
 
 
