@@ -25,7 +25,7 @@ from cronce.ports import Lease
 from cronce.work import BatchReport, Delivery, Worker, work_batch
 
 from .faults import CRASH_BEFORE, CRASHES
-from .kernel import Killed, Process, Strand
+from .kernel import Killed, Strand
 from .scenario import Draft, draft
 from .target import SimulatedTarget
 from .world import World
@@ -70,7 +70,8 @@ def clockwork(world: World) -> None:
         event_time = kernel.instant()
         twice = s.leaderless and world.troubled and kernel.rng.random() < 0.3
         for _ in range(1 + twice):
-            start_tick(world, event_time, after=int(kernel.rng.random() * 3_000), doomed=doomed)
+            after = int(1_000 * s.exact + kernel.rng.random() * 3_000)
+            start_tick(world, event_time, after=after, doomed=doomed)
 
 
 def start_tick(world: World, event_time: datetime, *, after: int, doomed: bool = False) -> None:
@@ -122,9 +123,7 @@ def _work(world: World, name: str, deliveries: list[Delivery]) -> None:
     target = SimulatedTarget(kernel, world.faults, world.history, process)
     deadline = ports.clock.now() + timedelta(seconds=limits.WORKER_TIMEOUT)
     worker = Worker(ports, world.settings, target, deadline)
-    strand = world.invoke(
-        process, lambda: work_batch(worker, deliveries), limits.WORKER_TIMEOUT, 0
-    )
+    strand = world.invoke(process, lambda: work_batch(worker, deliveries), limits.WORKER_TIMEOUT, 0)
     strand.wait(limits.WORKER_TIMEOUT + 1)
     report = strand.value
     if not isinstance(report, BatchReport):
@@ -165,7 +164,18 @@ def request(world: World) -> Strand:
 
 
 _VERBS = (
-    *("edit", "respell", "respell", "touch", "pause", "pause", "resume", "resume", "resume", "recreate"),
+    *(
+        "edit",
+        "respell",
+        "respell",
+        "touch",
+        "pause",
+        "pause",
+        "resume",
+        "resume",
+        "resume",
+        "recreate",
+    ),
     *("run_now", "run_now", "run_now", "cancel", "cancel", "redrive", "redrive", "list"),
 )
 
@@ -272,4 +282,3 @@ _VERB = {
     "redrive": _redrive,
     "list": _list,
 }
-

@@ -36,7 +36,9 @@ def _kill_any(world: World) -> None:
 
 
 def _kill(world: World, kind: str) -> None:
-    alive = [p for p in world.live.get(kind, []) if not p.dead and not all(s.done for s in p.strands)]
+    alive = [
+        p for p in world.live.get(kind, []) if not p.dead and not all(s.done for s in p.strands)
+    ]
     if alive:
         process = world.kernel.rng.choice(alive)
         process.wounded = True
@@ -58,15 +60,10 @@ def _freeze(world: World) -> None:
 
 
 def _purge(world: World) -> None:
-    now = world.kernel.instant()
-    lost = {}
-    for message in world.queue.waiting:
-        key = world.queue.key_of(message)
-        if key is not None:
-            lost[key] = max(now, message.visible_at)
-            world.taken.add(key)
+    lost = {key for m in world.queue.waiting if (key := world.queue.key_of(m)) is not None}
+    world.taken |= lost
     world.note("purged", messages=world.queue.purge())
-    world.purges.append((world.kernel.now, lost))
+    world.purges.append((world.kernel.now, world.next_looks(lost)))
 
 
 def _one(world: World) -> Waiting | None:

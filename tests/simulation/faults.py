@@ -1,4 +1,4 @@
-"""The ports of one process, with trouble: every call is a place where it may die or be disappointed.
+"""The ports of one process, with trouble: at every call it may die or be disappointed.
 
 A call travels, is applied, and its answer travels back; others run in between. What can go wrong
 with it: the process dies before or after it is applied, it is refused for its rate, its answer is
@@ -30,11 +30,17 @@ METHODS_OF = {
     if port.__name__.endswith("Store")
 }
 STORE_METHODS = [name for names in METHODS_OF.values() for name in names]
-# Calendars are read and written by users only; no run depends on such a call.
-PLAIN = METHODS_OF.get("CalendarStore", [])
+# Called by users for themselves only, or not by the jobs of the simulation: through the same
+# wrapper, but no cells.
+NOT_JUDGED = ("CalendarStore", "OperateStore", "BackfillStore", "GroupStore")
+_APART = {
+    "expire_job",
+    "set_failing",
+    *(m for port in NOT_JUDGED for m in METHODS_OF.get(port, [])),
+}
 QUEUE_METHODS = [name for name in vars(RunQueue) if not name.startswith("_")]
 SHELL_METHODS = ["clock.sleep", "target.execute"]
-CALLS = [m for m in (*STORE_METHODS, *QUEUE_METHODS) if m not in PLAIN]
+CALLS = [m for m in (*STORE_METHODS, *QUEUE_METHODS) if m not in _APART]
 CELLS: tuple[tuple[str, str], ...] = (
     *((m, k) for m in CALLS for k in KINDS),
     *((m, k) for m in SHELL_METHODS for k in CRASHES),
@@ -99,10 +105,7 @@ class Faults:
         kernel = self.kernel
         kernel.pause(self.latency())
         kind = self.draw(method, process)
-        if kind is None:
-            result = apply()
-        else:
-            result = self._troubled(process, kind, apply)
+        result = apply() if kind is None else self._troubled(process, kind, apply)
         if self.active and kernel.rng.random() < 0.3:
             kernel.pause(self.latency())
         return result

@@ -109,6 +109,7 @@ class History:
 
     def violate(self, rule: str, detail: str) -> None:
         self.broken.append(Broken(rule, detail, self.kernel.now))
+        self.kernel.stopped = True
         if self.trace is not None:
             self.trace(self._process(), f"VIOLATION {rule}", {"detail": detail})
 
@@ -263,9 +264,7 @@ class History:
             self.violate("a run's row stays", name)
             return
         self._tell(method, run=name, status=after.status, attempt=after.attempt)
-        self.runs[key].append(
-            RunWrite(self.kernel.now, method, before, after, self._process())
-        )
+        self.runs[key].append(RunWrite(self.kernel.now, method, before, after, self._process()))
         leaves, enters = ALLOWED[method]
         old = before.status if before else ""
         if old not in leaves or after.status != enters:
@@ -285,8 +284,6 @@ class History:
         counts = method in ("claim", "take_over")
         if after.attempt != was + counts:
             self.violate("the claim counts the attempt", f"{name}: {was} -> {after.attempt}")
-        if counts and after.attempt > after.base + self.most_attempts[after.key.job_id]:
-            self.violate("attempts run out", f"{name}: {after.attempt} of base {after.base}")
 
     def _owner(self, method: str, name: str, before: Run | None, args: Any, kw: Any) -> None:
         if method in OWNED:
@@ -328,6 +325,9 @@ class History:
             self.violate("each execution has an attempt of its own", name)
         if any(e.attempt > attempt for e in earlier) and not process.wounded:
             self.violate("attempts come in order", name)
+        run = self.inner.read_run(key)
+        if run is not None and attempt > run.base + self.most_attempts[key.job_id]:
+            self.violate("attempts run out", name)
         if own < key.scheduled_for or self.kernel.instant() < key.scheduled_for - CLOCKS:
             self.violate("never early", name)
         earlier.append(Execution(self.kernel.now, key, attempt, process))

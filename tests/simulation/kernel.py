@@ -26,7 +26,17 @@ class Process:
     excuses what it leaves undone. vital: its failure is the simulation's own. doom: the call, and
     the side of it, at which it will die. facts: what is known of it."""
 
-    __slots__ = ("dead", "doom", "facts", "frozen_until", "name", "offset", "strands", "vital", "wounded")
+    __slots__ = (
+        "dead",
+        "doom",
+        "facts",
+        "frozen_until",
+        "name",
+        "offset",
+        "strands",
+        "vital",
+        "wounded",
+    )
 
     def __init__(self, name: str, offset: int = 0) -> None:
         self.name, self.offset = name, offset
@@ -40,7 +50,17 @@ class Process:
 
 
 class Strand:
-    __slots__ = ("done", "error", "glet", "kernel", "process", "started", "token", "value", "waiters")
+    __slots__ = (
+        "done",
+        "error",
+        "glet",
+        "kernel",
+        "process",
+        "started",
+        "token",
+        "value",
+        "waiters",
+    )
 
     def __init__(self, kernel: Kernel, process: Process, work: Callable[[], object]) -> None:
         self.kernel, self.process = kernel, process
@@ -87,6 +107,7 @@ class Kernel:
         self.hub = getcurrent()
         self.current: Strand | None = None
         self.failure: BaseException | None = None
+        self.stopped = False
         self.processes: list[Process] = []
         self._heap: list[tuple[int, float, int, Strand, int]] = []
         self._pushed = 0
@@ -154,22 +175,25 @@ class Kernel:
         process.frozen_until = max(process.frozen_until, self.now + ms)
 
     def run(self, until: int) -> None:
-        """Everything that happens up to `until`."""
+        """Everything that happens up to `until`; nothing more once `stopped`."""
         self.until = until
         heap = self._heap
-        while heap and heap[0][0] <= until:
+        while heap and heap[0][0] <= until and not self.stopped:
             at, _, _, strand, token = heappop(heap)
             if strand.done or token != strand.token:
                 continue
             process = strand.process
             if process.frozen_until > at and not process.dead:
-                heappush(heap, (process.frozen_until, self.rng.random(), self._number(), strand, token))
+                heappush(
+                    heap, (process.frozen_until, self.rng.random(), self._number(), strand, token)
+                )
                 continue
             self.now = max(self.now, at)
             self._switch(strand)
             if self.failure is not None:
                 raise self.failure
-        self.now = max(self.now, until)
+        if not self.stopped:
+            self.now = max(self.now, until)
 
     def close(self) -> None:
         """Ends every strand that is left."""

@@ -5,12 +5,14 @@ Nothing of this is reachable from production code: functions are replaced while 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import patch
+
+from greenlet import getcurrent
 
 from cronce import dispatch, execute, missed, reconcile, work
 from cronce.adapters import recognise
@@ -24,6 +26,9 @@ from cronce.testing.memory import MemoryStore
 from cronce.testing.memory_jobs import MemoryJobs
 from cronce.testing.memory_runs import MemoryRuns
 
+from .run import simulate
+from .scenario import scenario
+
 Patch = tuple[Any, str, Any]
 MUTANTS: dict[str, Callable[[], list[Patch]]] = {}
 
@@ -35,6 +40,20 @@ def alive(name: str) -> Iterator[None]:
         for where, attribute, instead in MUTANTS[name]():
             stack.enter_context(patch.object(where, attribute, instead))
         yield
+
+
+def hunt(name: str, seeds: Sequence[int]) -> str | None:
+    """What the first of these seeds that catches the mutant says. Those in which much goes wrong
+    come first."""
+    ordered = sorted(seeds, key=lambda seed: (scenario(seed).exact, seed))
+    with alive(name):
+        for seed in ordered:
+            outcome = simulate(seed)
+            if outcome.broken:
+                # Broken it should be, and not merely unable to run.
+                assert outcome.broken[0].rule != "no fault of ours", outcome.broken[0]
+                return f"seed {seed}: {outcome.broken[0]}"
+    return None
 
 
 def mutant(make: Callable[[], list[Patch]]) -> Callable[[], list[Patch]]:
@@ -199,27 +218,17 @@ def due_time_ignored() -> list[Patch]:
 
 @mutant
 def job_read_before_the_wait() -> list[Patch]:
-    def handle(w: work.Worker, delivery: work.Delivery, report: work.BatchReport) -> work.Step:
-        message = work._read(w, delivery)
-        if not isinstance(message, Message):
-            return message
-        read_at = w.ports.clock.now()
-        stored = w.ports.store.read_job(message.key.job_id)
-        early = work._wait(w, message)
-        if early is not None:
-            return early
-        settled = work._settle_unrun(w, message, stored, delivery)
-        if settled is not None or stored is None:
-            return settled or work.Done()
-        attempt = work.Attempt(message, delivery.message_id, delivery.receipt, stored, read_at)
-        return work._enter(w, attempt) or work._claim(w, attempt, report)
+    wait, settle = work._wait, work._settle_unrun
 
-    return [(work, "_handle", handle)]
+    def wait_then_settle(w: Any, message: Any, *more: Any) -> Any:
+        return wait(w, message) or settle(w, message, *more)
+
+    return [(work, "_wait", lambda w, message: None), (work, "_settle_unrun", wait_then_settle)]
 
 
 @mutant
 def changed_schedule_ignored() -> list[Patch]:
-    return [(judge, "_still_planned", lambda message, job: True)]
+    return [(judge, "_still_planned", lambda *args: True)]
 
 
 # --- the tick
@@ -227,24 +236,31 @@ def changed_schedule_ignored() -> list[Patch]:
 
 @mutant
 def advance_before_send() -> list[Patch]:
-    def settle_first(
-        ports: Any, settings: Any, visits: Any, now: datetime, *, by: str, report: Any
-    ) -> None:
-        records = dispatch._records(ports, settings, [s for v in visits for s in v.runs], by)
-        for record in records:
-            ports.store.put_record(record)
-        report.advanced += sum(map(bool, [dispatch._settle(ports, v, now) for v in visits]))
-        report.sent += len(dispatch._send(ports, records))
+    send, step = dispatch._send, dispatch.dispatch
+    later: dict[object, tuple[Any, ...]] = {}
 
-    return [(dispatch, "dispatch", settle_first), (base, "dispatch", settle_first)]
+    def not_yet(ports: Any, records: Any, *more: Any) -> set[object]:
+        later[getcurrent()] = (ports, records, *more)
+        return {s.key for r in records for s in r.runs}
+
+    def settle_first(*args: Any, **kwargs: Any) -> None:
+        step(*args, **kwargs)
+        if getcurrent() in later:
+            send(*later.pop(getcurrent()))
+
+    return [
+        (dispatch, "_send", not_yet),
+        (dispatch, "dispatch", settle_first),
+        (base, "dispatch", settle_first),
+    ]
 
 
 @mutant
 def refused_send_counts_as_sent() -> list[Patch]:
     send = dispatch._send
 
-    def sent(ports: Any, records: Any) -> set[object]:
-        send(ports, records)
+    def sent(ports: Any, records: Any, *more: Any) -> set[object]:
+        send(ports, records, *more)
         return {s.key for r in records for s in r.runs}
 
     return [(dispatch, "_send", sent)]
@@ -278,9 +294,7 @@ def sent_again_only_when_the_queue_is_empty() -> list[Patch]:
 @mutant
 def record_closed_at_the_first_look() -> list[Patch]:
     looked_at = reconcile._looked_at
-    return [
-        (reconcile, "_looked_at", lambda *args: replace(looked_at(*args), next_run=None))
-    ]
+    return [(reconcile, "_looked_at", lambda *args: replace(looked_at(*args), next_run=None))]
 
 
 @mutant
@@ -307,22 +321,26 @@ def client_id_forgotten() -> list[Patch]:
 
 @mutant
 def missed_row_after_the_advance() -> list[Patch]:
-    advance = dispatch._advance
+    advance, record = dispatch._advance, dispatch.record_missed
+    later: dict[object, tuple[Any, ...]] = {}
 
-    def missed_later(ports: Any, item: Any, p: Any, now: datetime) -> bool:
-        moved = advance(ports, item, p and replace(p, missed=None), now)
-        if moved and p.missed is not None:
-            advance(ports, item, replace(p, next=None), now)
+    def advance_first(*args: Any, **kwargs: Any) -> bool:
+        moved = advance(*args, **kwargs)
+        if getcurrent() in later:
+            record(*later.pop(getcurrent()))
         return moved
 
-    return [(dispatch, "_advance", missed_later)]
+    return [
+        (dispatch, "_advance", advance_first),
+        (dispatch, "record_missed", lambda *args: later.update({getcurrent(): args})),
+    ]
 
 
 @mutant
 def no_missed_check() -> list[Patch]:
     return [
         (work, "needs_missed", lambda message, stored, now: False),
-        (work, "_concede", lambda w, attempt, run: None),
+        (work, "_counted", lambda w, attempt: None),
     ]
 
 
@@ -334,5 +352,3 @@ def counted_without_looking_for_runs() -> list[Patch]:
 @mutant
 def edits_forget_what_was_due() -> list[Patch]:
     return [(base.Base, "_settle", lambda self, job, now: None)]
-
-

@@ -98,7 +98,9 @@ def _judge_occurrence(world: World, key: RunKey, *, required: bool) -> None:
         h.violate("nothing is lost", f"{name} has no row and no missed record")
     if run is not None and run.status not in ENDED:
         h.violate("every run ends", f"{name} is {run.status}, attempt {run.attempt}")
-    if missed is not None and (h.executions.get(key) or (run and run.status in ("succeeded", "failed"))):
+    if missed is not None and (
+        h.executions.get(key) or (run and run.status in ("succeeded", "failed"))
+    ):
         status = run.status if run else "no row"
         h.violate("missed or run, never both", f"{name}: {status} and {missed}")
 
@@ -114,7 +116,7 @@ def _judge_triggered(world: World) -> None:
             h.violate("what the API promised is there", name)
         elif run.status not in ENDED:
             h.violate("every run ends", f"{name} is {run.status}, attempt {run.attempt}")
-        if key.trigger:
+        if key.trigger.startswith("m-"):
             by_client.setdefault((key.job_id, key.uid, key.trigger), set()).add(key)
     for client, found in by_client.items():
         if len(found) > 1:

@@ -16,6 +16,9 @@ from .kernel import START, Process
 from .run import Outcome, simulate
 
 SHOWN = 20
+# In so many seeds every cell must be met; in so many every call, and every cell but the seldom ones.
+LONG, SHORT = 3_000, 500
+SELDOM = {"miss", "concede", "lose", "redrive", "put_missed", "skip", "create_job", "delete_job"}
 REPLAY = "python -m tests.simulation --seed {seed} --trace"
 
 
@@ -23,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     if options.seed is not None:
         outcome = simulate(options.seed, _print_trace if options.trace else None)
-        print(_line(outcome))
+        print(line(outcome))
         return int(bool(outcome.broken))
     began = time.monotonic()
     seeds = range(options.first, options.first + options.seeds)
@@ -31,10 +34,10 @@ def main(argv: Sequence[str]) -> int:
     for outcome in outcomes(seeds, options.processes):
         total.add(outcome)
         if outcome.broken and total.bad <= SHOWN:
-            print(_line(outcome), flush=True)
+            print(line(outcome), flush=True)
     print(total.text())
     print(f"{time.monotonic() - began:.0f} s")
-    return int(bool(total.bad or total.unreached()))
+    return int(bool(total.bad or total.missing()))
 
 
 def outcomes(seeds: Iterable[int], processes: int) -> Iterator[Outcome]:
@@ -52,6 +55,8 @@ class Total:
         self.seeds = self.runs = self.executions = self.bad = self.violations = 0
         self.minutes = 0.0
         self.counts: Counter[tuple[str, str]] = Counter()
+        self.shown: list[Outcome] = []
+        self.times: dict[str, list[float]] = {}
 
     def add(self, o: Outcome) -> None:
         self.seeds += 1
@@ -59,22 +64,34 @@ class Total:
         self.executions += o.executions
         self.minutes += o.minutes
         self.bad += bool(o.broken)
+        if o.broken and len(self.shown) < SHOWN:
+            self.shown.append(o)
         self.violations += len(o.broken)
         self.counts.update(o.counts)
+        for what, took in o.times:
+            self.times.setdefault(what, []).append(took)
 
     def unreached(self) -> list[tuple[str, str]]:
         return [cell for cell in CELLS if not self.counts[cell]]
+
+    def missing(self) -> list[tuple[str, str]]:
+        """The cells that so many seeds ought to have reached."""
+        if self.seeds >= LONG:
+            return self.unreached()
+        if self.seeds < SHORT:
+            return []
+        met = {method for method, _ in self.counts}
+        return [c for c in self.unreached() if c[0] not in SELDOM or c[0] not in met]
 
     def text(self) -> str:
         width = max(len(method) for method, _ in CELLS)
         lines = [f"{'':{width}}  " + "  ".join(f"{k:>12}" for k in KINDS)]
         for method in dict.fromkeys(m for m, _ in CELLS):
-            row = [
-                f"{self.counts[method, k] if (method, k) in CELLS else '':>12}" for k in KINDS
-            ]
+            row = [f"{self.counts[method, k] if (method, k) in CELLS else '':>12}" for k in KINDS]
             lines.append(f"{method:{width}}  " + "  ".join(row))
         others = sorted(c for c in self.counts if c not in CELLS)
         lines += [f"{where}, {what}: {self.counts[where, what]}" for where, what in others]
+        lines += [_spread(what, took) for what, took in sorted(self.times.items())]
         lines += [f"not reached: {method}, {kind}" for method, kind in self.unreached()]
         lines.append(
             f"{self.seeds} seeds, {self.minutes / 60:.0f} hours, {self.runs} runs,"
@@ -84,7 +101,15 @@ class Total:
         return "\n".join(lines)
 
 
-def _line(o: Outcome) -> str:
+def _spread(what: str, took: list[float]) -> str:
+    took = sorted(took)
+    return (
+        f"{what}: {len(took)} times, median {took[len(took) // 2]:.1f} s,"
+        f" 99 % {took[len(took) * 99 // 100]:.1f} s, longest {took[-1]:.1f} s"
+    )
+
+
+def line(o: Outcome) -> str:
     first = f"\n  {o.broken[0]}\n  {REPLAY.format(seed=o.seed)}" if o.broken else ""
     return f"seed {o.seed} ({o.profile}): {o.runs} runs, {len(o.broken)} violations{first}"
 

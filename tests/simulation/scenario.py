@@ -41,7 +41,7 @@ _BLOWS = {"set_error": "plant_broken_job", "dead_letter": "garbage"}
 _FATES = {"lose": "deadly", "take_over": "deadly", "fail": "failing", "retry": "failing"}
 _FATES |= {"redrive": "failing", "renew": "slow"}
 # Once more each, since it takes luck that they are called at all.
-_RARE = ("miss", "concede", "concede", "concede", "concede", "miss")
+_RARE = ("miss", "concede", "redrive", "concede", "put_missed", "concede", "redrive", "miss")
 _LATE = ("find_missed", "put_missed", "miss", "concede", "skip")
 
 
@@ -122,7 +122,8 @@ def scenario(seed: int) -> Scenario:
     if profile == "calm":
         return basic
     if profile == "kills":
-        return replace(basic, chaos=100_000)
+        jobs = tuple(replace(j, fate="steady", timeout=45) for j in basic.jobs)
+        return replace(basic, jobs=jobs, chaos=60_000)
     if profile == "purges":
         return replace(basic, chaos=150_000)
     if profile == "ticks":
@@ -149,7 +150,7 @@ def _troubled(s: Scenario, rng: Random) -> Scenario:
         focus=tuple((method, kind) for kind in kinds if (method, kind) in CELLS),
         slow=rng.choice((0.0, 0.0, 0.01, 0.03)),
         lag=rng.choice((0, 0, 2_000, 8_000)),
-        users=rng.choice((60_000, 120_000)),
+        users=25_000 if method in _VERBS else rng.choice((60_000, 120_000)),
         chaos=rng.choice((30_000, 60_000, 120_000)),
         leaderless=rng.random() < 0.5,
         busy=rng.random() < 0.3,

@@ -15,6 +15,7 @@ FATES = {
     "quick": (0, 0, 0, 0, 0, 0, 0, 0),
     "mixed": (10, 3, 2, 3, 2, 2, 8, 5),
     "failing": (60, 5, 10, 3, 0, 5, 2, 2),
+    "steady": (0, 0, 0, 0, 0, 0, 100, 0),
     "slow": (0, 0, 0, 0, 0, 0, 85, 5),
     "deadly": (5, 0, 0, 5, 40, 2, 5, 15),
 }
@@ -68,7 +69,7 @@ class SimulatedTarget:
         return succeeded("http_200")
 
     def _way(self, fate: str) -> str:
-        lot = self._kernel.rng.randrange(100) if self._faults.active else 99
+        lot = self._kernel.rng.randrange(100) if self._faults.active else 100
         for way, share in zip(WAYS, FATES[fate], strict=True):
             lot -= share
             if lot < 0:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from cronce.adapters.dispatch_items import record_from_item
 from cronce.domain.errors import CronceError
 from cronce.domain.identity import RunKey
 from cronce.domain.message import Message
@@ -92,6 +93,7 @@ class World:
         self, process: Process, work: Callable[[], object], timeout: int, after: int
     ) -> Strand:
         """As Lambda does: whoever is not done in time is killed."""
+
         def guarded() -> object:
             try:
                 return work()
@@ -116,6 +118,19 @@ class World:
         if at is None:
             return 600_000
         return max(1, int((at - self.kernel.instant()).total_seconds() * 1000) + 1)
+
+    def next_looks(self, keys: set[RunKey]) -> dict[RunKey, datetime]:
+        """When the first record of each of these runs will be looked at."""
+        looks: dict[RunKey, datetime] = {}
+        for item in self.inner.rows.all():
+            if not str(item["pk"]).startswith("DISPATCH#"):
+                continue
+            record = record_from_item(item)
+            for sent in record.runs if record.next_run else ():
+                if sent.key in keys and record.next_run is not None:
+                    first = looks.get(sent.key, record.next_run)
+                    looks[sent.key] = min(first, record.next_run)
+        return looks
 
     def hold(self, until: int) -> None:
         """What is in the queue comes only then."""
@@ -200,6 +215,7 @@ class SentQueue(MemoryQueue):
         super().__init__(clock)
         self._world = world
         self._keys: dict[str, RunKey | None] = {}
+        self.busy_at: list[datetime] = []
 
     def send(self, outgoing: Any) -> list[bool]:
         for o in outgoing:
@@ -214,7 +230,11 @@ class SentQueue(MemoryQueue):
         self._world.wake_pollers()
 
     def idle(self) -> bool:
-        return not self._world.scenario.busy and super().idle()
+        idle = not self._world.scenario.busy and super().idle()
+        if not idle:
+            self.busy_at.append(self._world.kernel.instant())
+        self._world.note("idle", answer=idle)
+        return idle
 
     def key_of(self, message: Waiting) -> RunKey | None:
         if message.body not in self._keys:
