@@ -54,11 +54,13 @@ class Started:
 @dataclass
 class Stage:
     """takes: seconds that the target takes, by call. answer: what it says. doom: (role, n): after
-    the n-th write of that role, counted over its processes, the one that made it dies."""
+    the n-th write of that role, counted over its processes, the one that made it dies. poll: ms
+    between two looks of a poller."""
 
     takes: Callable[[Call], float] = lambda call: 0.2
     answer: Callable[[Call], Answer] = lambda call: succeeded("http_200")
     pollers: int = 4
+    poll: int = POLL_MS
     ticks: bool = True
     shards: int = 3
     started: list[Started] = field(default_factory=list)
@@ -195,7 +197,7 @@ class Stage:
         while True:
             batch = self.queue.receive(10)
             if not batch:
-                self.kernel.pause(POLL_MS)
+                self.kernel.pause(self.poll)
                 continue
             deliveries = [Delivery(m.body, m.message_id, m.receipt) for m in batch]
             self._work(deliveries)

@@ -11,7 +11,18 @@ from typing import Annotated
 
 import typer
 
-from cronce.cli import backfills, calendars, console, doctor, groups, jobs, local, runs, status
+from cronce.cli import (
+    backfills,
+    calendars,
+    console,
+    doctor,
+    groups,
+    jobs,
+    local,
+    runs,
+    status,
+    transfer,
+)
 from cronce.cli.connect import Choice, connect
 from cronce.cli.exits import FAILED, USAGE, CommandError, complain, of_answer
 from cronce.cli.options import JobId, Json
@@ -32,6 +43,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(groups.app, name="groups")
 backfills.register(app, jobs.app)
 calendars.register(app)
+transfer.register(jobs.app)
 local.register(app)
 for part in (status, doctor, console):
     part.register(app)

@@ -39,5 +39,20 @@ def dumps(value: Any, indent: str = "") -> str:
     return json.dumps(value)
 
 
+def line(value: Any) -> str:
+    """On one line.
+
+    >>> line(loads('{"b": 1.50, "a": ["ü"]}'))
+    '{"b":1.50,"a":["\\u00fc"]}'
+    """
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(k)}:{line(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(line, value)) + "]"
+    return json.dumps(value)
+
+
 def _refused(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
