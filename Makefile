@@ -78,7 +78,7 @@ check: lint test ## format, lint, types, tests
 .PHONY: audit
 audit: venv ## known vulnerabilities of the functions' and the command line's pinned dependencies
 	@for name in core api dev; do echo "requirements/$$name.txt"; \
-	  $(BIN)/uv tool run pip-audit --disable-pip --require-hashes --strict -r requirements/$$name.txt; done
+	  $(BIN)/uv tool run pip-audit@2.10.1 --disable-pip --require-hashes --strict -r requirements/$$name.txt; done
 
 .PHONY: simulate
 simulate: venv ## random crashes, losses and delays in virtual time: SEEDS=500 FIRST=1

@@ -19,7 +19,7 @@ from cronce_cdk.bundling import BundlingError
 from cronce_cdk.props import InvalidProps
 
 _TEXTS = (
-    *("profile", "python", "architecture", "table_arn", "alarm_topic"),
+    *("profile", "python", "architecture", "table_arn", "alarm_topic", "synthesizer"),
     *("event_bus", "outcome_topic", "announce_success"),
 )
 _LISTS = ("allowed_targets", "allowed_addresses", "secrets", "private_api")
@@ -45,10 +45,21 @@ def choices(app: cdk.App) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value}
 
 
+def _synthesizer(chosen: str) -> cdk.IReusableStackSynthesizer | None:
+    if chosen not in ("", "cli"):
+        raise InvalidProps(f"synthesizer {chosen!r}: must be 'cli' or nothing")
+    return cdk.CliCredentialsStackSynthesizer() if chosen else None
+
+
 def main() -> None:
     app = cdk.App()
     props = choices(app)
-    stack = cdk.Stack(app, props.pop("stack", "cronce"), description="cronce: a job scheduler")
+    stack = cdk.Stack(
+        app,
+        props.pop("stack", "cronce"),
+        description="cronce: a job scheduler",
+        synthesizer=_synthesizer(props.pop("synthesizer", "")),
+    )
     for name, logical_id in (("alarm_topic", "AlarmTopic"), ("outcome_topic", "OutcomeTopic")):
         if topic := props.pop(name, ""):
             props[name] = sns.Topic.from_topic_arn(stack, logical_id, topic)

@@ -10,6 +10,8 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from cronce_cdk.reasons import accept_wildcards
+
 Call = tuple[str, str]
 Level = Literal["Reader", "Operator", "Editor"]
 
@@ -50,19 +52,17 @@ _ABOUT: dict[Level, str] = {
 
 def build_policies(scope: Construct, api: apigateway.RestApi) -> dict[Level, iam.ManagedPolicy]:
     """One policy for each kind of caller, of this API alone; attached to nobody."""
-    return {
-        level: iam.ManagedPolicy(
-            scope,
-            f"{level}Policy",
-            description=_ABOUT[level],
-            statements=[
-                iam.PolicyStatement(
-                    sid=level, actions=["execute-api:Invoke"], resources=arns(api, calls)
-                )
-            ],
-        )
-        for level, calls in CALLS.items()
-    }
+    return {level: _policy(scope, api, level) for level in CALLS}
+
+
+def _policy(scope: Construct, api: apigateway.RestApi, level: Level) -> iam.ManagedPolicy:
+    resources = arns(api, CALLS[level])
+    statement = iam.PolicyStatement(sid=level, actions=["execute-api:Invoke"], resources=resources)
+    policy = iam.ManagedPolicy(
+        scope, f"{level}Policy", description=_ABOUT[level], statements=[statement]
+    )
+    accept_wildcards(policy, resources, "The star stands for any job; the API is this one.")
+    return policy
 
 
 def arns(api: apigateway.RestApi, calls: Sequence[Call]) -> list[str]:

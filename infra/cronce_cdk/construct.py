@@ -29,6 +29,7 @@ from cronce_cdk import (
 from cronce_cdk.functions import Part, Shape, build_function
 from cronce_cdk.metrics import Measured
 from cronce_cdk.props import CronceProps
+from cronce_cdk.reasons import accept_wildcards
 
 _API = Shape("ApiFunction", "api", "api", limits.API_TIMEOUT, 1024)
 _DISPATCHER = Shape("Dispatcher", "dispatcher", "core", limits.DISPATCHER_TIMEOUT, 1024)
@@ -210,6 +211,7 @@ class Cronce(Construct):
         self._allowed.append(target)
         for statement in targets.statements(target):
             self._worker.role.add_to_policy(statement)
+            accept_wildcards(self._worker.role, statement.resources, "As `allowed_targets` says.")
 
     def _allow_arn(self, arn: str, action: str) -> None:
         self._allowed.append(arn)

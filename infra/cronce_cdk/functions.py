@@ -11,6 +11,7 @@ from constructs import Construct
 
 from cronce_cdk import bundling, grants
 from cronce_cdk.props import CronceProps
+from cronce_cdk.reasons import accept
 
 
 @dataclass(frozen=True)
@@ -73,5 +74,10 @@ def build_function(
         log_group=group,
         environment=environment,
         **more,
+    )
+    accept(
+        function,
+        "AwsSolutions-L1",
+        "The runtime that the pinned dependencies are built for; `python` chooses another.",
     )
     return Part(function, role, group)

@@ -13,6 +13,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
 from cronce_cdk import storage
+from cronce_cdk.reasons import accept_wildcards
 
 
 def _allow(role: iam.Role, sid: str, actions: Sequence[str], resources: Sequence[str]) -> None:
@@ -110,6 +111,7 @@ def to_join_network(role: iam.Role) -> None:
         "ec2:UnassignPrivateIpAddresses",
     ]
     _allow(role, "Network", actions, ["*"])
+    accept_wildcards(role, ["*"], "Lambda asks for it; interfaces have no names before they are.")
 
 
 def to_read_secrets(role: iam.Role, secrets: Sequence[str]) -> None:

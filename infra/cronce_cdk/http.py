@@ -11,6 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from cronce_cdk.reasons import accept
+
 _PROBLEMS: dict[str, tuple[int | None, str]] = {
     "DEFAULT_4XX": (None, "Request refused"),
     "DEFAULT_5XX": (None, "Request failed"),
@@ -23,6 +25,18 @@ _PROBLEMS: dict[str, tuple[int | None, str]] = {
     "QUOTA_EXCEEDED": (429, "Too many requests"),
     "INTEGRATION_FAILURE": (504, "Gateway timeout"),
     "INTEGRATION_TIMEOUT": (504, "Gateway timeout"),
+}
+
+_LOGS = (
+    "API Gateway writes logs only with a role set for the whole account and Region, which a "
+    "deployment must not change; the function logs every change and who made it."
+)
+_REASONS = {
+    "AwsSolutions-APIG1": _LOGS,
+    "AwsSolutions-APIG2": "The function checks every body, and tells all faults at once.",
+    "AwsSolutions-APIG3": "Every call is signed and authorised by IAM before it reaches anything.",
+    "AwsSolutions-APIG6": _LOGS,
+    "AwsSolutions-COG4": "IAM authorises every method; callers are roles, not people of a pool.",
 }
 
 
@@ -61,6 +75,8 @@ def build_api(
             response_headers={"Content-Type": "'application/problem+json'"},
             templates={"application/json": _template(status, title)},
         )
+    for rule, reason in _REASONS.items():
+        accept(api, rule, reason)
     return api
 
 

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,8 +25,18 @@ _START_SECONDS = 60
 _STOP_SECONDS = 30
 
 
-def spawn(folder: Path, python: Path, port: int, account: str, region: str) -> int:
-    """Start it in a process group of its own, with an environment of its own; the process id."""
+def spawn(
+    folder: Path,
+    python: Path,
+    port: int,
+    account: str,
+    region: str,
+    settings: Mapping[str, str] | None = None,
+) -> int:
+    """Start it in a process group of its own, with an environment of its own; the process id.
+
+    settings: further variables of the emulator's own.
+    """
     shutil.rmtree(folder / "tmp", ignore_errors=True)
     if not any((folder / "state").glob("*")):
         # Killed before its first clean stop: it kept its buckets' files and forgot the buckets.
@@ -48,6 +58,7 @@ def spawn(folder: Path, python: Path, port: int, account: str, region: str) -> i
         "MINISTACK_REGION": region,
         "LANG": "C.UTF-8",
         "TZ": "UTC",
+        **(settings or {}),
     }
     with (folder / _LOCK).open("w") as alive, (folder / LOG).open("ab") as log:
         fcntl.flock(alive, fcntl.LOCK_EX)
