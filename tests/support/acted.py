@@ -93,6 +93,7 @@ def takes(call: Call) -> float:
     return 300 if call.job_id.startswith("slow") else 0.4
 
 
+LONG = "long." + "w" * 123
 NIGHT: dict[str, dict[str, Any]] = {
     "invoices.send": {
         "schedule": {"cron": "*/10 * * * *", "timezone": "Europe/Berlin"},
@@ -113,6 +114,7 @@ NIGHT: dict[str, dict[str, Any]] = {
     "cleanup": {
         "schedule": {"cron": "17 * * * *", "timezone": "America/New_York", "jitter": "90s"}
     },
+    LONG: {"schedule": {"cron": "45 * * * *"}},
     "month.end": {"schedule": {"cron": "30 2 L * *", "timezone": "Europe/Berlin"}},
 }
 

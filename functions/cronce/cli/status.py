@@ -103,10 +103,10 @@ def summary(seen: dict[str, Any]) -> list[tuple[str, str]]:
     now = view["now"]
     due = [run for run in view["open"] if run["status"] != "pending" or run["due"] <= now]
     late = sum(run["late"] for run in view["open"])
-    missed = sum(each["count"] for each in view["missed"])
+    missed = sum(each["count"] for each in view["missed"] if each["reason"] == "missed")
     lines = [
         ("ended", ", ".join(f"{outcomes.get(status, 0)} {status}" for status in ENDS)),
-        ("occurrences missed", str(missed)),
+        ("never began", f"{missed} occurrences"),
         ("open now", f"{len(due)}, {late} of them late" if late else str(len(due))),
         ("next hour", _coming(coming)),
         ("jobs", f"{_some(seen['error'])} in error, {_some(seen['paused'])} paused"),

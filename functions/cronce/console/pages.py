@@ -69,6 +69,11 @@ def overview(site: Site, request: Request) -> Response:
         columns=charts.columns(answer, site.times) if answer else [],
         open_runs=sorted(due, key=lambda run: (not run["late"], run["due"])),
         waiting=len(opened) - len(due),
+        never_ran=sum(
+            each["count"]
+            for each in (answer["missed"] if answer else [])
+            if each["reason"] == "missed"
+        ),
     )
 
 

@@ -85,8 +85,8 @@ class Overview(_Shape):
     """What was dispatched within from..to. runs: each counts once a dispatch; one that waits more
     than 15 minutes for its retry is dispatched again. outcomes: of those that ended; a status that
     is not there is 0. lateness: first attempts by the bound, in milliseconds, that they started
-    within, each counted under the lowest. hours: by when it was dispatched; hours without anything are
-    not there. complete: no bound was met, all numbers are whole."""
+    within, each counted under the lowest. hours: by when it was dispatched; hours without
+    anything are not there. complete: no bound was met, all numbers are whole."""
 
     since: Instant = Field(alias="from")
     to: Instant

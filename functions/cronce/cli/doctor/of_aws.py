@@ -78,7 +78,7 @@ def dead_letters(where: Place) -> Finding:
     waiting = sum(_counts(where, url).values())
     if not waiting:
         return ok("dead letters", "none")
-    advice = f"read them, see docs/runbook.md; the queue is {url}"
+    advice = f"read them as docs/doctor.md tells; the queue is {url}"
     return trouble("dead letters", f"{waiting} messages that no worker could read", advice)
 
 
