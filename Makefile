@@ -49,11 +49,15 @@ down: venv ## stop the emulator; its state stays
 
 .PHONY: test
 test: tools ## every test that needs no deployment
-	@$(BIN)/python -m pytest -m "not (e2e or faults or bench or browser)" $(ARGS)
+	@$(BIN)/python -m pytest -m "not (e2e or faults or bench or browser or upgrade)" $(ARGS)
 
 .PHONY: e2e
 e2e: tools ## deploy to an emulator of its own and test there
 	@$(BIN)/python -m pytest -m "e2e and not slow" $(ARGS)
+
+.PHONY: roles
+roles: tools ## on an emulator that enforces roles: take away each grant in turn; some minutes
+	@$(BIN)/python -m pytest tests/e2e/test_roles.py $(ARGS)
 
 .PHONY: browser
 browser: tools ## the console in headless Chromium; ARGS='-k "not deployment"' without an emulator
@@ -87,6 +91,10 @@ simulate: venv ## random crashes, losses and delays in virtual time: SEEDS=500 F
 .PHONY: faults
 faults: tools ## a deployment whose parts are killed, the store behind a proxy that loses answers
 	@$(BIN)/python -m pytest -m faults $(ARGS)
+
+.PHONY: upgrade
+upgrade: tools ## this checkout over the last tag, 200 jobs in flight; some minutes, so not in CI
+	@$(BIN)/python -m pytest -m upgrade $(ARGS)
 
 .PHONY: bench
 bench: tools ## request units and throughput

@@ -239,6 +239,7 @@ class Cronce(Construct):
             "DispatcherLogs": self._dispatchers[0].logs.log_group_name,
             "WorkerLogs": self._worker.logs.log_group_name,
             "WatchFunction": self._watch.function.function_name,
+            "WatchLogs": self._watch.logs.log_group_name,
             **{f"{level}Policy": each.managed_policy_arn for level, each in self.policies.items()},
             "Region": stack.region,
             "Deployment": stack.stack_name,

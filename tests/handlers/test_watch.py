@@ -1,8 +1,11 @@
 """The watch on an index of a real engine: how long the oldest due row has been waiting."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -17,6 +20,7 @@ from cronce.handlers import watch, wiring
 from cronce.testing.clock import SettableClock
 from support.table import create_table
 
+EVENTS = Path(__file__).parents[2] / "events" / "watch"
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 SHARDS = 3
 
@@ -50,8 +54,13 @@ def put(client: Any, shard: int, next_run: str) -> None:
     )
 
 
+def event(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return found
+
+
 def test_an_empty_index_is_not_overdue(client: Any) -> None:
-    assert watch.handler({}, None) == {"overdue": 0.0}
+    assert watch.handler(event("tick"), None) == {"overdue": 0.0}
 
 
 def test_what_is_still_to_come_is_not_overdue(client: Any) -> None:
@@ -65,10 +74,16 @@ def test_the_oldest_row_of_all_shards_counts(client: Any) -> None:
     assert watch.handler({}, None) == {"overdue": 300.0}
 
 
-def test_a_row_whose_time_cannot_be_read_leaves_the_alarm_without_its_number(client: Any) -> None:
+def test_a_row_whose_time_cannot_be_read_leaves_the_alarm_without_its_number(
+    client: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lookout = replace(wiring.lookout(), observer=PowertoolsObserver("unreadable"))
+    monkeypatch.setattr(wiring, "lookout", lambda: lookout)
     put(client, 1, "0000")
     with pytest.raises(ValueError, match="0000"):
         watch.handler({}, None)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["action"] == "watch_failed"
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update", "Delete"])
@@ -77,16 +92,11 @@ def test_a_deployment_is_answered_success_whatever_was_seen(
     client: Any, kind: str, readable: bool
 ) -> None:
     put(client, 0, to_wire(NOW) if readable else "0000")
-    asked = {
-        "RequestType": kind,
-        "StackId": "s",
-        "RequestId": "r",
-        "LogicalResourceId": "FirstLook",
-    }
+    asked = event("first_look") | {"RequestType": kind}
     with answers() as (url, got):
         watch.handler({**asked, "ResponseURL": url}, None)
     assert b'"Status": "SUCCESS"' in got[0]
-    assert b'"PhysicalResourceId": "FirstLook"' in got[0]
+    assert b'"PhysicalResourceId": "CronceFirstLook9ECAFC73"' in got[0]
 
 
 class answers:

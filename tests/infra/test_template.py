@@ -153,6 +153,7 @@ class TestNames:
                 "DispatcherLogs",
                 "WorkerLogs",
                 "WatchFunction",
+                "WatchLogs",
                 "ReaderPolicy",
                 "OperatorPolicy",
                 "EditorPolicy",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from contextlib import suppress
 from typing import Any
 
 from cronce import limits
@@ -29,7 +30,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _look() -> float:
     lookout = wiring.lookout()
-    oldest = lookout.oldest.read()
+    try:
+        oldest = lookout.oldest.read()
+    except Exception as error:
+        lookout.observer.event("watch_failed", reason=str(error))
+        raise
     now = lookout.clock.now()
     overdue = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
     lookout.observer.event("watched", overdue=overdue)
@@ -41,10 +46,8 @@ def _first_look(event: dict[str, Any]) -> dict[str, Any]:
     """Answers success whatever was seen: a deployment does not fail by being looked at."""
     lookout = wiring.lookout()
     if event["RequestType"] == "Create":
-        try:
+        with suppress(Exception):
             _look()
-        except Exception as error:
-            lookout.observer.event("watch_failed", reason=str(error))
         if lookout.profile == "aws":
             lookout.clock.sleep(limits.FIRST_LOOK_WAIT)
     answer = {
