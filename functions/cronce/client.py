@@ -20,9 +20,10 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.httpsession import URLLib3Session
 
+from cronce.client_base import BadId, Document, segment
 from cronce.client_calendars import Calendars
 from cronce.client_many import Many
-from cronce.client_views import BadId, Document, Views, segment
+from cronce.client_views import Views
 
 __all__ = ["ApiError", "BadId", "Client", "Document", "NotSigned", "Unreachable"]
 

@@ -6,28 +6,11 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cronce.client_views import Document, segment
+from cronce.client_base import Calls, Document, segment
 
 
-class Many:
+class Many(Calls):
     """What `Client` inherits."""
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Mapping[str, Any] | str | bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        repeatable: bool = True,
-        gone_is_done: bool = False,
-    ) -> Document:
-        raise NotImplementedError
-
-    def _pages(
-        self, path: str, key: str, query: Mapping[str, Any], limit: int | None
-    ) -> Iterator[Document]:
-        raise NotImplementedError
 
     def backfill(
         self,

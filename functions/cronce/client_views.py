@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote
-
-Document = dict[str, Any]
+from cronce.client_base import Calls, Document, segment
 
 
-class BadId(ValueError):
-    """An id that cannot stand in a URL."""
-
-
-class Views:
+class Views(Calls):
     """What `Client` inherits. since, until, to: instants as text."""
-
-    def _call(self, method: str, path: str, *, query: Mapping[str, Any] | None = None) -> Document:
-        raise NotImplementedError
 
     def explain(self, job_id: str, run_id: str) -> Document:
         """``story``, and what it was told from: ``run``, ``dispatches``, ``missed``."""
@@ -67,10 +56,3 @@ class Views:
     ) -> Document:
         query = {"status": status, "from": since, "limit": limit, "cursor": cursor}
         return self._call("GET", "/runs", query=query)
-
-
-def segment(text: str) -> str:
-    """One segment of a path. BadId for what every URL parser would take away."""
-    if text in ("", ".", ".."):
-        raise BadId(f"{text!r} cannot stand in a URL")
-    return quote(text, safe="")
