@@ -104,7 +104,7 @@ def poller(world: World, name: str) -> None:
         begin, end = world.scenario.workers_off
         if world.troubled and begin <= kernel.now < end:
             kernel.pause(end - kernel.now)
-        most = kernel.rng.choice((1, 3, 10))
+        most = min(kernel.rng.choice((1, 3, 10)), world.scenario.batch)
         batch = world.queue.receive(most, kernel.rng)
         if not batch:
             kernel.doze(world.until_next_message(), world.dozing)

@@ -141,12 +141,20 @@ def _judge_runs(world: World) -> None:
 
 
 def _judge_missed(world: World, due: dict[RunKey, bool]) -> None:
+    h = world.history
+    for at, job_id, _uid, missed, clock in h.missed:
+        if missed.reason == "missed" and missed.last > clock + CLOCKS:
+            h.violate("nothing is missed before its time", f"{job_id} {missed} at {at}")
     by_job: dict[tuple[str, str], list[datetime]] = {}
     for key in due:
         by_job.setdefault((key.job_id, key.uid), []).append(key.scheduled_for)
-    for at, job_id, uid, missed, clock in world.history.missed:
-        name = f"{job_id} {uid} {missed.first:%H:%M:%S}..{missed.last:%H:%M:%S} {missed.reason}"
-        if missed.reason != "missed":
-            continue
-        if missed.last > clock + CLOCKS:
-            world.history.violate("nothing is missed before its time", f"{name} at {at}")
+    for (job_id, uid), instants in by_job.items():
+        rows = [m for m in world.missed_rows(job_id, uid) if m.count]
+        for at in instants:
+            counted = [m for m in rows if m.first <= at <= m.last]
+            if len(counted) > 1:
+                h.violate("counted once", f"{job_id} {uid} {at:%H:%M:%S}: {counted}")
+        for m in rows:
+            covered = sum(m.first <= at <= m.last for at in instants)
+            if m.count != covered:
+                h.violate("the count is right", f"{job_id} {uid}: {covered} in {m}")

@@ -17,9 +17,10 @@ from .world import World
 # What the simulation itself adds: a poll, and the way of each call.
 DELIVERY = 2
 SKEW = limits.CLOCK_DIFFERENCE
-# A killed worker's run: its message comes back with its lease, by a clock that may be behind. Those
-# of one batch may come back in one batch again, and are then taken over one after the other.
+# A killed worker's run: its message comes back with its lease, by a clock that may be behind. In a
+# batch with others it waits until they have ended, or until its message comes back to another one.
 TAKEN_OVER = limits.LEASE + SKEW + DELIVERY
+SHARED = 2 * limits.LEASE
 # A lost message: the next look at its record, by the next tick, which starts up to 4 s late.
 SENT_AGAIN = limits.TICK_PERIOD + 4 + SKEW + DELIVERY
 
@@ -61,18 +62,17 @@ def _judge_calm(world: World, until: datetime) -> None:
 def _take_overs(world: World) -> Iterator[tuple[str, float]]:
     """From the death of a worker to the next attempt of each run that it was at."""
     for at, process in world.kills:
-        running = list(_running_in(world, process, at))
-        for key, after in running:
+        for key, after in _running_in(world, process, at):
             if after is None:
                 continue
             took = (after.at - at) / 1000
             if any(at < other <= after.at for other, _ in world.kills):
                 # Whoever had received the message may be the one.
                 continue
-            if took > TAKEN_OVER + limits.LEASE * (len(running) - 1):
+            alone = world.scenario.batch == 1
+            if took > TAKEN_OVER + (0 if alone else SHARED):
                 world.history.violate("taken over in time", f"{key.run_id}: {took:.1f} s")
-            if len(running) == 1:
-                yield "next attempt after a kill", took
+            yield f"next attempt after a kill{'' if alone else ', in batches'}", took
 
 
 def _running_in(

@@ -78,7 +78,7 @@ class Scenario:
     ticks_off, workers_off: when none comes. busy: something is always visible in the queue, and the
     first job runs on. lost_ticks: of all ticks. focus: what goes wrong most, and what makes it be
     called: verb of the users, blow of the chaos. held: what was sent before an outage is delivered
-    while the tick after it counts what was missed."""
+    while the tick after it counts what was missed. batch: messages a worker gets, at most."""
 
     seed: int
     profile: str
@@ -91,6 +91,7 @@ class Scenario:
     verb: str = ""
     blow: str = ""
     held: bool = False
+    batch: int = 10
     slow: float = 0.0
     lag: int = 0
     users: int = 0
@@ -123,7 +124,7 @@ def scenario(seed: int) -> Scenario:
         return basic
     if profile == "kills":
         jobs = tuple(replace(j, fate="steady", timeout=45) for j in basic.jobs)
-        return replace(basic, jobs=jobs, chaos=60_000)
+        return replace(basic, jobs=jobs, chaos=60_000, batch=rng.choice((1, 1, 10)))
     if profile == "purges":
         return replace(basic, chaos=150_000)
     if profile == "ticks":

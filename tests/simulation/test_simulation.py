@@ -35,6 +35,7 @@ def test_every_call_meets_every_kind_of_trouble(total: Total) -> None:
 def test_recovery_was_measured(total: Total) -> None:
     assert {what for what, took in total.times.items() if len(took) > 20} == {
         "next attempt after a kill",
+        "next attempt after a kill, in batches",
         "sent again after the next look",
         "start after due time",
     }

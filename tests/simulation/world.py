@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from cronce.adapters.dispatch_items import record_from_item
+from cronce.adapters.items import LAST, MISSED_PREFIX, job_pk
+from cronce.adapters.job_items import missed_from_item
 from cronce.domain.errors import CronceError
 from cronce.domain.identity import RunKey
 from cronce.domain.message import Message
@@ -118,6 +120,10 @@ class World:
         if at is None:
             return 600_000
         return max(1, int((at - self.kernel.instant()).total_seconds() * 1000) + 1)
+
+    def missed_rows(self, job_id: str, uid: str) -> list[Missed]:
+        rows = self.inner.rows.between(job_pk(job_id), MISSED_PREFIX, MISSED_PREFIX + LAST)
+        return [missed_from_item(item) for item in rows if item["uid"] == uid]
 
     def next_looks(self, keys: set[RunKey]) -> dict[RunKey, datetime]:
         """When the first record of each of these runs will be looked at."""
