@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,19 +11,13 @@ import pytest
 
 from cronce.cli import toolchain
 
-STACK = """
-import aws_cdk as cdk
-from cronce_cdk import Cronce, CronceProps
 
-app = cdk.App()
-stack = cdk.Stack(app, "jobs")
-Cronce(
-    stack,
-    "Cronce",
-    CronceProps(allowed_targets=["https://hooks.example.com"]),
-)
-app.synth()
-"""
+def stack() -> str:
+    """The app that docs/deploying.md shows."""
+    page = (toolchain.checkout() / "docs" / "deploying.md").read_text()
+    (app,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(app.strip().splitlines()) <= 15
+    return str(app)
 
 
 def run(*command: str | Path, cwd: Path, **env: str) -> None:
@@ -46,7 +41,7 @@ def test_a_wheel_in_an_empty_environment_synthesises_a_stack(tmp_path: Path, nod
     run(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
     python = tmp_path / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", f"{wheel}[cdk]", cwd=tmp_path)
-    (tmp_path / "app.py").write_text(STACK)
+    (tmp_path / "app.py").write_text(stack())
     out = tmp_path / "cdk.out"
     run(python, "app.py", cwd=tmp_path, CDK_OUTDIR=str(out), XDG_CACHE_HOME=str(tmp_path / "cache"))
     template = json.loads((out / "jobs.template.json").read_text())
