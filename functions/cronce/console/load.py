@@ -57,7 +57,7 @@ def trouble_of(error: Exception) -> Trouble:
     """In words of what can be done about it."""
     if isinstance(error, ApiError):
         if error.status == 403:
-            advice = "The credentials of this console may not call this; see grant_manage."
+            advice = "The console's credentials need the policy Reader to look, Operator to steer."
             return Trouble(403, "Not allowed", f"{error.detail or error.title}. {advice}")
         faults = "; ".join(str(fault.get("detail", "")) for fault in error.errors)
         detail = faults or error.detail

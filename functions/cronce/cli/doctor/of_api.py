@@ -17,7 +17,7 @@ OVERDUE_AGE = timedelta(seconds=limits.TICK_PERIOD)
 RECORD_AGE = timedelta(seconds=2 * limits.RECONCILE_MAX_INTERVAL)
 CLOCK = timedelta(seconds=limits.CLOCK_DIFFERENCE)
 SOME = 5
-# What `grant_manage` gives, as the paths of one call each; only what reads is tried.
+# Some of what the policy Reader gives; what changes anything is not tried.
 READS: tuple[tuple[str, Callable[[Client], Any]], ...] = (
     ("GET /jobs", lambda client: client.jobs_page(limit=1)),
     ("GET /runs", lambda client: client.attention_page(limit=1)),
@@ -58,8 +58,8 @@ def examine(where: Place) -> Iterator[Finding]:
 def _refused(error: ApiError) -> Finding:
     if error.status == 403:
         advice = (
-            "the credentials need execute-api:Invoke on this API (grant_manage of the construct);"
-            " a clock that is more than five minutes off is refused like that too"
+            "the credentials need execute-api:Invoke on this API: its managed policy Reader, or"
+            " Operator; a clock that is more than five minutes off is refused like that too"
         )
         return trouble("api", f"403: {error.detail or error.title}", advice)
     return trouble("api", str(error), "look at the API function's log group")
