@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
+from cronce.adapters.system import SystemClock
 from cronce.operate.story import shown_span
 
 # Each status has a shape and a word of its own; colour only repeats them.
@@ -43,7 +44,7 @@ class Times:
     @property
     def name(self) -> str:
         """Such as CET, or UTC+01:00."""
-        here = self.local(datetime.now(UTC))
+        here = self.local(SystemClock().now())
         return here.tzname() or "local time"
 
     def clock(self, text: str | None, now: datetime | None = None) -> str:

@@ -6,7 +6,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from cronce import __version__
+from cronce.adapters.system import SystemClock
 from cronce.console import present
 from cronce.console.guard import Keys
 from cronce.console.load import Trouble
@@ -60,7 +61,7 @@ class Site:
     keys: Keys
     name: str
     times: Times = field(default_factory=Times)
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    clock: Callable[[], datetime] = SystemClock().now
     notes: Notes = field(default_factory=Notes)
 
     @cached_property
