@@ -96,7 +96,7 @@ class History:
     runs: dict[RunKey, list[RunWrite]] = field(default_factory=lambda: defaultdict(list))
     executions: dict[RunKey, list[Execution]] = field(default_factory=lambda: defaultdict(list))
     endings: Counter[RunKey] = field(default_factory=Counter)
-    missed: list[tuple[int, str, str, Missed, datetime]] = field(default_factory=list)
+    missed: list[tuple[int, str, str, Missed, datetime, Process]] = field(default_factory=list)
     most_attempts: Counter[str] = field(default_factory=Counter)
     locks: dict[str, list[tuple[int, Lock]]] = field(default_factory=lambda: defaultdict(list))
     sent: dict[RunKey, int] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class History:
     def put_missed(self, job_id: str, uid: str, missed: Missed, **more: Any) -> None:
         process = self._process()
         self.missed.append(
-            (self.kernel.now, job_id, uid, missed, self.kernel.instant(process.offset))
+            (self.kernel.now, job_id, uid, missed, self.kernel.instant(process.offset), process)
         )
         self.before_missed(job_id, uid, missed)
         self._tell("put_missed", job=job_id, uid=uid, missed=missed)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from cronce.domain.identity import RunKey
 
 from .history import CLOCKS, ENDED, JobWrite
-from .kernel import START
+from .kernel import START, Process
 from .timetable import Timetable
 from .world import World
 
@@ -142,13 +142,17 @@ def _judge_runs(world: World) -> None:
 
 def _judge_missed(world: World, due: dict[RunKey, bool]) -> None:
     h = world.history
-    for at, job_id, _uid, missed, clock in h.missed:
+    counters: dict[tuple[str, str], list[tuple[int, Process]]] = {}
+    for at, job_id, uid, missed, clock, process in h.missed:
+        counters.setdefault((job_id, uid), []).append((at, process))
         if missed.reason == "missed" and missed.last > clock + CLOCKS:
             h.violate("nothing is missed before its time", f"{job_id} {missed} at {at}")
     by_job: dict[tuple[str, str], list[datetime]] = {}
     for key in due:
         by_job.setdefault((key.job_id, key.uid), []).append(key.scheduled_for)
     for (job_id, uid), instants in by_job.items():
+        if _at_once(counters.get((job_id, uid), [])):
+            continue
         rows = [m for m in world.missed_rows(job_id, uid) if m.count]
         for at in instants:
             counted = [m for m in rows if m.first <= at <= m.last]
@@ -158,3 +162,13 @@ def _judge_missed(world: World, due: dict[RunKey, bool]) -> None:
             covered = sum(m.first <= at <= m.last for at in instants)
             if m.count != covered:
                 h.violate("the count is right", f"{job_id} {uid}: {covered} in {m}")
+
+
+def _at_once(puts: list[tuple[int, Process]]) -> bool:
+    """Two count the same outage at once: what both leave may count an occurrence twice. That is
+    accepted (it has not run, and says so); what is never accepted is one that has run as well."""
+    return any(
+        a is not b and abs(first - second) < 60_000
+        for n, (first, a) in enumerate(puts)
+        for second, b in puts[n + 1 :]
+    )
