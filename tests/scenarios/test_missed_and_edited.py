@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cronce.adapters.items import MISSED_PREFIX
+from cronce.domain.errors import WrongState
 from cronce.domain.instants import from_wire, to_api
 from cronce.domain.job import StoredJob
 from cronce.targets.contract import Call
@@ -239,3 +240,46 @@ def test_a_deadline_is_judged_when_the_run_could_start(stages: Stages) -> None:
     stage.run(5)
     [run] = stage.runs()
     assert (run.status, run.code) == ("skipped", "late")
+
+
+def counted(stage: Stage) -> int:
+    """For `max_runs`."""
+    stored = stage.store.read_job("a")
+    assert stored is not None
+    return stored.job.runs_planned
+
+
+def test_an_occurrence_that_waits_out_a_pause_for_its_jitter_counts_for_max_runs(
+    stages: Stages,
+) -> None:
+    stage = stages(ticks=False)
+    stage.put(schedule={"rate": 600, "jitter": "5m", "max_runs": 2})
+    stage.run_to(601)
+    stage.api(lambda control: control.pause("a", by="somebody"))
+    assert counted(stage) == 1
+    stage.run_to(602)
+    stage.api(lambda control: control.resume("a", by="somebody"))
+    for _ in range(60):
+        stage.tick()
+        stage.run(MINUTE)
+    assert ran(stage) == [600, 1200]
+
+
+def test_the_last_occurrence_of_max_runs_is_not_run_again_after_a_pause(stages: Stages) -> None:
+    stage = stages(ticks=False)
+    stage.put(schedule={"rate": 600, "max_runs": 1})
+    stage.run_to(600)
+    with pytest.raises(WrongState, match="ended"):
+        stage.api(lambda control: control.pause("a", by="somebody"))
+    stage.run(MINUTE)
+    assert ran(stage) == [600]
+
+
+def test_what_was_dispatched_ahead_of_a_pause_uses_up_no_run(stage: Stage) -> None:
+    stage.put(schedule={"rate": 600, "max_runs": 3})
+    stage.run_to(500)
+    assert counted(stage) == 1
+    stage.api(lambda control: control.pause("a", by="somebody"))
+    stage.api(lambda control: control.resume("a", by="somebody"))
+    stage.run_to(3600)
+    assert ran(stage) == [600, 1200, 1800]

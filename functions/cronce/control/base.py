@@ -27,17 +27,18 @@ class Base:
     ports: Ports
     settings: Settings
 
-    def _settle(self, job: Job, now: datetime) -> None:
+    def _settle(self, job: Job, now: datetime) -> bool:
         """Dispatches what was intended up to now, before the schedule that intended it goes away.
-        Raises Unavailable: then nothing was changed. What cannot be planned intends nothing."""
+        True: the row was advanced. Raises Unavailable: then nothing was changed. What cannot be
+        planned intends nothing."""
         due = due_job(job)
         if due is None or due.next.scheduled_for > now:
-            return
+            return False
         try:
             visit = self._planned_up_to(due, now)
         except Unplannable as e:
             self.ports.observer.event("not_settled", job=job.job_id, reason=str(e))
-            return
+            return False
         report = self._dispatch([visit], now)
         if report.failed:
             raise Unavailable("what was due could not be dispatched")
@@ -46,6 +47,7 @@ class Base:
         rest = visit.plan.next
         if rest is not None and rest.scheduled_for <= now:
             self._record_gap(job, visit.schedule, rest.scheduled_for - seconds(1), now, "edited")
+        return True
 
     def _planned_up_to(self, due: DueJob, now: datetime) -> Visit:
         """What was intended up to now: jitter puts its due time off until later."""

@@ -14,11 +14,12 @@ from cronce.domain.errors import (
     CalendarNotFound,
     CronceError,
     JobNotFound,
+    Unplannable,
     VersionMismatch,
     WrongState,
 )
 from cronce.domain.identity import shard_of
-from cronce.domain.instants import epoch_seconds
+from cronce.domain.instants import epoch_seconds, seconds
 from cronce.domain.job import Definition, Job, JobStatus, StoredJob, make_plan
 from cronce.domain.plan import Due, first_due
 from cronce.domain.stamps import stamp_for, stamped
@@ -100,7 +101,7 @@ class JobControl(Base):
                 return None
             if job.status != "active":
                 raise WrongState(f"job {job_id!r}", job.status, "pause")
-            return replace(job, status="paused", next=None, reason=note)
+            return self._paused(job, now, note)
 
         return self._change(job_id, change, by, if_match)
 
@@ -115,13 +116,24 @@ class JobControl(Base):
             if seen != (job.uid, job.generation, "active"):
                 return None
             reason = f"paused after {count} failed run{'s' if count > 1 else ''} in a row"
-            paused.append(replace(found, status="paused", next=None, reason=reason))
+            paused.append(self._paused(found, now, reason))
             return paused[0]
 
         self._change(job.job_id, change, BY_ITSELF, None)
         if paused:
             self.ports.observer.event("job_paused_on_failure", job=job.job_id, count=count)
         return bool(paused)
+
+    def _paused(self, job: Job, now: datetime, reason: str) -> Job:
+        """What was dispatched ahead does not count: it is cancelled, or planned again on resume."""
+        planned = job.runs_planned
+        try:
+            schedule = self.schedule_of(job)
+            if job.next is not None and schedule.max_runs is not None:
+                planned -= schedule.count(now, job.next.scheduled_for - seconds(1))
+        except Unplannable as e:
+            self.ports.observer.event("not_counted", job=job.job_id, reason=str(e))
+        return replace(job, status="paused", next=None, reason=reason, runs_planned=max(0, planned))
 
     def resume(self, job_id: str, *, by: str, if_match: int | None = None) -> StoredJob:
         """From now on; what fell into the pause is recorded as paused, not missed."""
@@ -215,7 +227,13 @@ class JobControl(Base):
             changed = change(stored, now)
             if changed is None:
                 return stored
-            self._settle(stored.job, now)
+            if self._settle(stored.job, now):
+                # What it dispatched counts, and may have been the last.
+                stored = self.get(job_id)
+                _check_preconditions(job_id, stored, if_match, False)
+                changed = change(stored, now)
+                if changed is None:
+                    return stored
             job = _next_generation(replace(changed, version=changed.version + 1), now)
             definition = replace(stored.definition, updated_at=now, updated_by=by)
             if self.ports.store.edit_job(stored.job, job, definition, replan=True):
