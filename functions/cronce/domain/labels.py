@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cronce.domain.errors import Fault
+from cronce.domain.identity import NO_SEGMENT
 from cronce.domain.jsontree import pointer
 
 GROUP = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-GROUP_FORM = "1 to 64 of A-Z a-z 0-9 . _ -"
+GROUP_FORM = "1 to 64 of A-Z a-z 0-9 . _ -, neither . nor .."
 DESCRIPTION_CHARS = 1024
 TAGS, TAG_NAME_CHARS, TAG_VALUE_CHARS = 50, 128, 256
 DESCRIPTION_FORM = f"a string of at most {DESCRIPTION_CHARS} characters"
@@ -32,8 +33,12 @@ def label_faults(doc: Mapping[str, Any]) -> list[Fault]:
     return faults
 
 
+def is_group(value: object) -> bool:
+    return isinstance(value, str) and bool(GROUP.fullmatch(value)) and value not in NO_SEGMENT
+
+
 def _group(value: object) -> Iterator[Fault]:
-    if not isinstance(value, str) or not GROUP.fullmatch(value):
+    if not is_group(value):
         yield Fault("/group", "bad_group", f"{value!r:.80} is not accepted", GROUP_FORM)
 
 

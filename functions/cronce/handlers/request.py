@@ -16,7 +16,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from cronce.domain.errors import Fault, Invalid, NotJson, TooLarge
-from cronce.domain.identity import CLIENT_ID, CLIENT_ID_FORM, JOB_ID, JOB_ID_FORM
+from cronce.domain.identity import (
+    CLIENT_ID,
+    CLIENT_ID_FORM,
+    JOB_ID,
+    JOB_ID_FORM,
+    NO_SEGMENT,
+)
 from cronce.jsontext import parse, plain, pointer
 from cronce.limits import BODY_BYTES
 
@@ -194,14 +200,14 @@ def caller_of(event: Mapping[str, Any]) -> str:
 def check_job_id(text: str) -> str:
     """The id as it stands in a path. One that is percent-encoded is refused even if what it stands
     for would do: IAM policies are compared with the path as written. Raises Invalid."""
-    if JOB_ID.fullmatch(text):
+    if JOB_ID.fullmatch(text) and text not in NO_SEGMENT:
         return text
     detail = f"{unquote(text)!r:.160} is not a job id"
     raise Invalid.one("path:job_id", "bad_id", detail, f"{JOB_ID_FORM}, not percent-encoded")
 
 
 def check_client_id(value: object, at: str) -> str:
-    if isinstance(value, str) and CLIENT_ID.fullmatch(value):
+    if isinstance(value, str) and CLIENT_ID.fullmatch(value) and value not in NO_SEGMENT:
         return value
     raise Invalid.one(at, "bad_id", f"{value!r:.80} is not accepted", CLIENT_ID_FORM)
 

@@ -7,7 +7,7 @@ from cronce.domain.errors import Invalid
 from cronce.domain.groups import ACCEPTED, Group, parse_rate
 from cronce.domain.instants import to_api
 from cronce.domain.job import DEFAULT_GROUP
-from cronce.domain.labels import GROUP, GROUP_FORM
+from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models_many as models
 from cronce.handlers.operations import CURSOR, Answered, Operation, Parts, limit_of
 from cronce.handlers.request import Request, pointing_at
@@ -88,7 +88,7 @@ def read_limit(request: Request) -> int:
 
 def _name(request: Request) -> str:
     name = request.path["group"]
-    if GROUP.fullmatch(name):
+    if is_group(name):
         return name
     raise Invalid.one("path:group", "bad_group", f"{name!r:.80} is not one", GROUP_FORM)
 

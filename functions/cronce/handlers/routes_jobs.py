@@ -10,7 +10,7 @@ from cronce.control import Parse
 from cronce.control.jobs import EDIT_TRIES
 from cronce.domain.errors import AlreadyExists, Invalid, VersionMismatch
 from cronce.domain.job import JobStatus, StoredJob
-from cronce.domain.labels import GROUP, GROUP_FORM
+from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models
 from cronce.handlers.documents import job_document, jobs_document, written_tree
 from cronce.handlers.operations import (
@@ -161,7 +161,7 @@ def version_wanted(parts: Parts, request: Request, job_id: str) -> int | None:
 
 def list_jobs(parts: Parts, request: Request) -> Answered:
     group = request.query("group")
-    if group is not None and not GROUP.fullmatch(group):
+    if group is not None and not is_group(group):
         raise Invalid.one("query:group", "bad_group", f"{group!r:.80} is not one", GROUP_FORM)
     status = cast(JobStatus | None, request.word("status", STATES))
     limit = request.number("limit", 1, PAGE, PAGE)

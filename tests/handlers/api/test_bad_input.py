@@ -286,7 +286,28 @@ def test_ids_that_are_not(over_memory: Api, job_id: str, method: str, tail: str)
     assert answer.faults == [("path:job_id", "bad_id")]
 
 
-@pytest.mark.parametrize("job_id", ["a", "x" * 128, "A.b_c-9", ".", "..", "-"])
+@pytest.mark.parametrize("name", [".", ".."])
+def test_nothing_is_named_as_what_no_url_can_say(over_memory: Api, name: str) -> None:
+    over_memory.put()
+    for method, path, body, at in (
+        ("PUT", f"/jobs/{name}", JOB, ("path:job_id", "bad_id")),
+        ("PUT", f"/groups/{name}", {"max_starts_per_second": 1}, ("path:group", "bad_group")),
+        ("PUT", "/jobs/b", {**JOB, "group": name}, ("/group", "bad_group")),
+        ("POST", "/jobs/a/run", {"id": name}, ("/id", "bad_id")),
+        (
+            "POST",
+            "/jobs/a/backfill",
+            {"from": "2026-11-01T00:00:00Z", "id": name},
+            ("/id", "bad_id"),
+        ),
+    ):
+        answer = over_memory.call(method, path, body)
+        problem(answer, 422, "invalid")
+        assert answer.faults == [at]
+    assert [job["id"] for job in over_memory.call("GET", "/jobs").json["jobs"]] == ["a"]
+
+
+@pytest.mark.parametrize("job_id", ["a", "x" * 128, "A.b_c-9", "...", ".a", "-"])
 def test_ids_that_are(over_memory: Api, job_id: str) -> None:
     assert over_memory.put(job_id).status == 201
     assert over_memory.call("GET", f"/jobs/{job_id}").json["id"] == job_id
