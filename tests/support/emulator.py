@@ -31,6 +31,7 @@ def deployed(home: Path, **choices: Any) -> Iterator[Emulator]:
     given = {
         "allowed_targets": ["http://127.0.0.1:*"],
         "allowed_addresses": ["127.0.0.0/8"],
+        "secrets": ["arn:aws:secretsmanager:us-east-1:000000000000:secret:*"],
     } | choices
     try:
         yield emulator.up(home=home, **given)

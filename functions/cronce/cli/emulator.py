@@ -37,6 +37,7 @@ class Emulator:
     outputs: dict[str, str] = field(default_factory=dict)
     allowed_targets: tuple[str, ...] = ()
     allowed_addresses: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
     @property
     def endpoint(self) -> str:
@@ -98,6 +99,7 @@ def up(
     stack: str | None = None,
     allowed_targets: Sequence[str] | None = None,
     allowed_addresses: Sequence[str] | None = None,
+    secrets: Sequence[str] | None = None,
     progress: Progress = say,
 ) -> Emulator:
     """Start the emulator unless it runs, and deploy to it. Raises ToolError.
@@ -116,6 +118,7 @@ def up(
             stack=stack,
             allowed_targets=allowed_targets,
             allowed_addresses=allowed_addresses,
+            secrets=secrets,
             progress=progress,
         )
     except BaseException:
@@ -154,6 +157,7 @@ def deploy(
     stack: str | None = None,
     allowed_targets: Sequence[str] | None = None,
     allowed_addresses: Sequence[str] | None = None,
+    secrets: Sequence[str] | None = None,
     progress: Progress = say,
 ) -> Emulator:
     """A real ``cdk deploy`` (after ``cdk bootstrap``, once) to the running emulator."""
@@ -163,7 +167,8 @@ def deploy(
         raise ToolError(f"no emulator runs in {folder}; run 'cronce up'")
     targets = running.allowed_targets if allowed_targets is None else tuple(allowed_targets)
     blocks = running.allowed_addresses if allowed_addresses is None else tuple(allowed_addresses)
-    choices = cdk.Choices(stack or running.stack, "emulator", targets, blocks)
+    named = running.secrets if secrets is None else tuple(secrets)
+    choices = cdk.Choices(stack or running.stack, "emulator", targets, blocks, named)
     env = {**running.exports(), "CDK_HOME": str(folder / "cdk"), "NO_PROXY": "127.0.0.1,localhost"}
     env |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
     if not _is_bootstrapped(running):
@@ -177,6 +182,7 @@ def deploy(
         outputs=own_outputs(outputs),
         allowed_targets=targets,
         allowed_addresses=blocks,
+        secrets=named,
     )
     _write(deployed)
     return deployed
@@ -218,8 +224,8 @@ def _is_bootstrapped(running: Emulator) -> bool:
 def _read(folder: Path) -> Emulator | None:
     try:
         record = json.loads((folder / _RECORD).read_text())
-        for name in ("allowed_targets", "allowed_addresses"):
-            record[name] = tuple(record[name])
+        for name in ("allowed_targets", "allowed_addresses", "secrets"):
+            record[name] = tuple(record.get(name, ()))
         return Emulator(home=folder, **record)
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -26,6 +26,9 @@ AllowAddress = Annotated[
         "--allow-address", help="A private CIDR block http targets may reach. Repeatable."
     ),
 ]
+Secret = Annotated[
+    list[str] | None, typer.Option("--secret", help="ARN that jobs may name. Repeatable.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +41,7 @@ def up(
     reset: Annotated[bool, typer.Option("--reset", help="Forget all state first.")] = False,
     allow_target: AllowTarget = None,
     allow_address: AllowAddress = None,
+    secret: Secret = None,
     as_json: Json = False,
 ) -> None:
     """Start the emulator in this folder and deploy to it."""
@@ -48,6 +52,7 @@ def up(
         stack=_choice(context).stack,
         allowed_targets=allow_target,
         allowed_addresses=allow_address,
+        secrets=secret,
     )
     _print_emulator(started, as_json)
 
@@ -66,9 +71,7 @@ def deploy(
     context: typer.Context,
     allow_target: AllowTarget = None,
     allow_address: AllowAddress = None,
-    secret: Annotated[
-        list[str] | None, typer.Option("--secret", help="ARN that jobs may name. Repeatable.")
-    ] = None,
+    secret: Secret = None,
     as_json: Json = False,
 ) -> None:
     """Deploy: to this folder's emulator if it runs and nothing else is said, else to AWS."""
@@ -78,7 +81,10 @@ def deploy(
     choice = _choice(context)
     if not choice.elsewhere and emulator.status() is not None:
         deployed = emulator.deploy(
-            stack=choice.stack, allowed_targets=allow_target, allowed_addresses=allow_address
+            stack=choice.stack,
+            allowed_targets=allow_target,
+            allowed_addresses=allow_address,
+            secrets=secret,
         )
         _print_emulator(deployed, as_json)
         return
