@@ -18,6 +18,8 @@ CLIENT_ID_FORM = "1 to 64 of A-Z a-z 0-9 . _ -, neither . nor .."
 NO_SEGMENT = frozenset({".", ".."})
 
 _RUN_ID = re.compile(r"(\d{8}T\d{6})Z-([a-z0-9]{8})(?:-([mb]-[A-Za-z0-9._-]{1,64}))?", re.ASCII)
+# With room on both sides for a range of time around it.
+_YEARS = range(1970, 9000)
 _UID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -57,6 +59,8 @@ def parse_run_id(job_id: str, run_id: str) -> RunKey | None:
     try:
         at = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
+        return None
+    if at.year not in _YEARS:
         return None
     return RunKey(job_id, match[2], at, match[3] or "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Literal, Protocol, cast, get_args
 
@@ -23,6 +23,8 @@ from cronce.domain.zones import load_zone, tzdata_version
 
 Kind = Literal["cron", "rate", "at"]
 _SECOND = timedelta(seconds=1)
+# The last day of all stays free: on a wall clock further east it is in a year that has no number.
+_LAST = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // _SECOND - 1
 
 
 class Occurrences(Protocol):
@@ -180,7 +182,11 @@ class Schedule:
 
     def _at_or_after(self, instant: int) -> int | None:
         found = self._occurrences.at_or_after(max(instant, self._floor))
-        if found is None or (self.end is not None and found > (self.end - EPOCH) // _SECOND):
+        if (
+            found is None
+            or found > _LAST
+            or (self.end is not None and found > (self.end - EPOCH) // _SECOND)
+        ):
             return None
         return found
 

@@ -28,6 +28,8 @@ from cronce.limits import BODY_BYTES
 
 _ETAG = re.compile(r'"?([1-9][0-9]{0,17})"?', re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+# With room on both sides for a range that begins or ends there.
+_YEARS = range(2, 9000)
 _WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 UNKNOWN_CALLER = "unknown"
 CALLER_CHARS = 256
@@ -216,7 +218,11 @@ def read_instant(value: object, at: str) -> datetime:
     """An ISO 8601 date and time with offset. Raises Invalid naming `at`."""
     try:
         if isinstance(value, str) and _INSTANT.fullmatch(value):
-            return datetime.fromisoformat(value).astimezone(UTC)
+            instant = datetime.fromisoformat(value).astimezone(UTC)
+            if instant.year in _YEARS:
+                return instant
+            detail, years = f"the year {instant.year} is out of range", "2 to 8999"
+            raise Invalid.one(at, "out_of_range", detail, years)
     except (ValueError, OverflowError):
         pass
     accepted = "an instant such as 2026-11-30T10:00:00Z"

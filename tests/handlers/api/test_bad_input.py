@@ -286,6 +286,34 @@ def test_ids_that_are_not(over_memory: Api, job_id: str, method: str, tail: str)
     assert answer.faults == [("path:job_id", "bad_id")]
 
 
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/runs", "from"), ("/runs", "to"), ("/overview", "to"), ("/jobs/a/upcoming", "after")],
+)
+def test_instants_at_the_ends_of_time(over_memory: Api, path: str, name: str, at: str) -> None:
+    over_memory.put()
+    answer = over_memory.call("GET", path, query={name: at})
+    problem(answer, 422, "invalid")
+    assert answer.faults == [(f"query:{name}", "out_of_range")]
+
+
+@pytest.mark.parametrize("run_id", ["00010101T000000Z-k3f9a2qd", "99991231T235959Z-k3f9a2qd"])
+def test_no_run_is_at_the_ends_of_time(over_memory: Api, run_id: str) -> None:
+    over_memory.put()
+    for tail in ("", "/explain"):
+        answer = over_memory.call("GET", f"/jobs/a/runs/{run_id}{tail}")
+        problem(answer, 404, "run-not-found")
+
+
+def test_occurrences_go_no_further_than_years_have_numbers(over_memory: Api) -> None:
+    over_memory.put(schedule={"rate": "3650d", "timezone": "Pacific/Kiritimati"})
+    query = {"after": "8999-12-31T00:00:00Z", "count": "200"}
+    answer = over_memory.call("GET", "/jobs/a/upcoming", query=query)
+    assert answer.status == 200
+    assert answer.json["occurrences"][-1] == "9991-08-16T10:00:00Z"
+
+
 @pytest.mark.parametrize("name", [".", ".."])
 def test_nothing_is_named_as_what_no_url_can_say(over_memory: Api, name: str) -> None:
     over_memory.put()
