@@ -283,3 +283,18 @@ def test_what_was_dispatched_ahead_of_a_pause_uses_up_no_run(stage: Stage) -> No
     stage.api(lambda control: control.resume("a", by="somebody"))
     stage.run_to(3600)
     assert ran(stage) == [600, 1200, 1800]
+
+
+def test_what_was_counted_as_paused_is_not_cancelled_by_the_next_pause(stages: Stages) -> None:
+    stage = stages(ticks=False)
+    stage.put(schedule={"rate": 600, "jitter": "5m"})
+    stage.run_to(590)
+    stage.tick()
+    stage.run(5)
+    stage.api(lambda control: control.pause("a", by="somebody"))
+    stage.run_to(601)
+    stage.api(lambda control: control.resume("a", by="somebody"))
+    stage.api(lambda control: control.pause("a", by="somebody"))
+    stage.run_to(1_000)
+    assert missed(stage) == [(600, 600, 1, "run_once", "paused")]
+    assert stage.statuses() == ["missed"]

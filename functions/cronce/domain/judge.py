@@ -74,13 +74,13 @@ def judge(
     """
     if stored is None or stored.job.uid != message.key.uid:
         return Cancel("job_deleted", "the job was deleted")
+    if missed is not None:
+        return Miss(missed.reason, f"recorded as {missed.reason} already")
     own = not message.key.trigger
     if own and stored.job.status == "paused":
         return Cancel("job_paused", "the job was paused")
     if own and not _still_planned(message, stored.job, calendar):
         return Cancel("schedule_changed", "the schedule no longer contains this occurrence")
-    if missed is not None:
-        return Miss(missed.reason, f"recorded as {missed.reason} already")
     late = now - message.start
     deadline = stored.definition.start_deadline
     if deadline is not None and late > seconds(deadline):
