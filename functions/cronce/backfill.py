@@ -17,8 +17,8 @@ from cronce.calendars import Calendars
 from cronce.domain.backfill import (
     Backfill,
     backfill_of,
-    is_dispatched,
     next_chunk,
+    planned_standing,
     standing,
 )
 from cronce.domain.errors import Unplannable
@@ -26,6 +26,7 @@ from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
 from cronce.domain.run import Run
+from cronce.domain.schedule import Schedule
 from cronce.domain.transitions import Ending
 from cronce.ports import DueBackfill, DueRun, Ports
 
@@ -56,7 +57,9 @@ def step(ports: Ports, item: DueBackfill, calendars: Calendars, now: datetime) -
     room = b.room(b.overlap_of(stored.definition.overlap), stored.lock)
     chunk = next_chunk(b, schedule, room)
     own = own_runs(ports, b.job_id, b.uid, chunk)
-    done = ports.threads.each(lambda at: _start(ports, b, stored, own.get(at), at, now), chunk)
+    done = ports.threads.each(
+        lambda at: _start(ports, b, stored, schedule, own.get(at), at, now), chunk
+    )
     runs = tuple(run for run in done if run is not None)
     then = b.moved(
         chunk[-1] if chunk else None,
@@ -87,7 +90,12 @@ def own_runs(ports: Ports, job_id: str, uid: str, chunk: Sequence[datetime]) -> 
 
 
 def _state(
-    ports: Ports, stored: StoredJob, own: Run | None, at: datetime, now: datetime
+    ports: Ports,
+    stored: StoredJob,
+    schedule: Schedule,
+    own: Run | None,
+    at: datetime,
+    now: datetime,
 ) -> Literal["executed", "free", "open"]:
     """executed: the schedule has run this occurrence, or will. open: nobody has, but a message of
     before the job was last changed may still come."""
@@ -97,14 +105,20 @@ def _state(
         return state
     if ports.store.find_missed(RunKey(stored.job.job_id, stored.job.uid, at)) is not None:
         return "free"
-    return "executed" if is_dispatched(at, stored.job) else "open"
+    return planned_standing(at, stored.job, schedule)
 
 
 def _start(
-    ports: Ports, b: Backfill, stored: StoredJob, own: Run | None, at: datetime, now: datetime
+    ports: Ports,
+    b: Backfill,
+    stored: StoredJob,
+    schedule: Schedule,
+    own: Run | None,
+    at: datetime,
+    now: datetime,
 ) -> Run | None:
     """The run of this occurrence, as it is after this; None where there is nothing to run."""
-    state = _state(ports, stored, own, at, now)
+    state = _state(ports, stored, schedule, own, at, now)
     if state == "executed" or (state == "open" and not _closed(ports, stored, at, now)):
         return None
     return ports.store.trigger(b.key(at), triggered_by=b.created_by, now=now).run

@@ -88,7 +88,7 @@ def _drain(
     report: TickReport,
 ) -> None:
     items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
-    calendars, groups = Calendars(ports.store), Groups(ports.store)
+    calendars, groups = Calendars(ports.store), Groups(ports.store, ports.random)
     batch = _Batch()
     for item in _once(items):
         if ports.clock.now() >= deadline:
@@ -285,7 +285,7 @@ def dispatch(
 
     groups: what the tick knows of them.
     """
-    _hold(ports, visits, groups or Groups(ports.store))
+    _hold(ports, visits, groups or Groups(ports.store, ports.random))
     records = _records(ports, settings, [s for v in visits for s in v.runs], by)
     for record in records:
         ports.store.put_record(record)

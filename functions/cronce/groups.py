@@ -11,6 +11,7 @@ from cronce.domain.groups import Group, spread
 from cronce.domain.identity import RunKey
 from cronce.domain.job import DEFAULT_GROUP
 from cronce.domain.record import Sent
+from cronce.ports import Random
 from cronce.stores import GroupStore
 
 TRIES = 8
@@ -20,8 +21,8 @@ class Groups:
     """Each is read once for one tick or one call of the API, and again when somebody else gave its
     places away meanwhile. A group without a limit costs that one read, the default group none."""
 
-    def __init__(self, store: GroupStore) -> None:
-        self._store = store
+    def __init__(self, store: GroupStore, random: Random) -> None:
+        self._store, self._random = store, random
         self._found: dict[str, Group | None] = {}
 
     def hold(self, name: str, runs: Sequence[Sent], now: datetime) -> dict[RunKey, Sent]:
@@ -34,6 +35,7 @@ class Groups:
             if group is None:
                 return {}
             starts, after = spread([s.due for s in ordered], group, now)
+            after = replace(after, writer=self._random.token()[:16])
             if self._write(group, after):
                 pairs = zip(ordered, starts, strict=True)
                 return {s.key: replace(s, held_until=at) for s, at in pairs if at is not None}

@@ -32,7 +32,8 @@ TRIES = 8
 
 def enter(ports: Ports, message: Message, stored: StoredJob) -> Enter | Wait | Refuse | None:
     """The lock for a run that is due. Enter: it may be claimed. Wait: it is in line and its message
-    is not needed. Refuse: to be skipped. None: too much contention; try the message again later."""
+    is not needed. Refuse: to be skipped. None: too much contention, or the job has been deleted or
+    made anew since it was read; the message tells when it comes again."""
     me = Sent(message.key, message.generation, message.due)
     found = stored.lock
     for _ in range(TRIES):
@@ -53,10 +54,16 @@ def enter(ports: Ports, message: Message, stored: StoredJob) -> Enter | Wait | R
                 _wake(ports, decision.wake)
             return decision
         elif ports.store.write_lock(me.key.job_id, found, decision.lock):
+            if found is None and _read_again(ports, me.key) is None:
+                # Its lock had gone with it, and with the lock who holds it.
+                return None
             if isinstance(decision, Wait):
                 _after_joining(ports, decision, decision.lock)
             return decision
-        found = ports.store.read_lock(me.key.job_id)
+        again = _read_again(ports, me.key)
+        if again is None:
+            return None
+        found = again.lock
     return None
 
 
@@ -82,6 +89,12 @@ def vacate(ports: Ports, ended: RunKey) -> None:
         free = vacated(found, ended) if found is not None else None
         if free is None or ports.store.write_lock(ended.job_id, found, free):
             return
+
+
+def _read_again(ports: Ports, key: RunKey) -> StoredJob | None:
+    """The job, unless it is another one by now. A deletion takes the lock along."""
+    stored = ports.store.read_job(key.job_id)
+    return stored if stored is not None and stored.job.uid == key.uid else None
 
 
 def _has_ended(ports: Ports, lock: Lock) -> bool:

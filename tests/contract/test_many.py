@@ -101,6 +101,14 @@ def test_places_are_given_away_once(engine: Engine) -> None:
     assert engine.rows.all() == []
 
 
+def test_the_same_places_by_another_writer_are_taken(engine: Engine) -> None:
+    """Two dispatchers that come to the same answer must not both believe that it is theirs."""
+    engine.store.write_group(None, GROUP)
+    assert engine.store.write_group(GROUP, SPREAD)
+    assert engine.store.write_group(GROUP, SPREAD)
+    assert not engine.store.write_group(GROUP, replace(SPREAD, writer="another"))
+
+
 def test_groups_are_listed_by_name_and_are_no_jobs(engine: Engine) -> None:
     for name in ("c", "a", "b"):
         engine.store.write_group(None, replace(GROUP, name=name))

@@ -78,10 +78,12 @@ def test_batches_follow_each_other() -> None:
     assert at(23) <= every[-1] <= at(23.1)
 
 
-def test_what_has_passed_is_forgotten() -> None:
+def test_what_has_passed_for_every_clock_is_forgotten() -> None:
     _, group = spread([at(0)] * 100, Group("g", 1_000), NOW)
-    _, later = spread([at(500)], group, at(400))
+    _, later = spread([at(500)], group, at(106))
     assert len(later.busy) == 1
+    _, later = spread([at(500)], group, at(104))
+    assert len(later.busy) == 2
 
 
 def test_the_row_stays_small_and_the_limit_holds() -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
+from cronce.adapters.items import job_pk, run_sk
+from cronce.control import Control
 from cronce.domain.identity import RunKey
-from cronce.domain.overlap import Overlap
+from cronce.domain.message import Message
+from cronce.domain.overlap import Enter, Overlap, Refuse
+from cronce.domain.run import Run
+from cronce.overlap import enter
+from cronce.ports import Store
 from cronce.targets.contract import Call, refused, succeeded
 from support.stage import Stage, failing
 
@@ -257,6 +265,101 @@ def test_a_changed_policy_leaves_nobody_behind(stages: Stages) -> None:
     stage.put(schedule="rate(5 minutes)", overlap="allow", timeout=600)
     stage.run_to(3000)
     assert set(stage.statuses()[:3]) == {"succeeded"}
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["first-run", "later-run"])
+def test_a_deletion_between_reading_and_entering_lets_nobody_in(
+    stages: Stages, begun: bool
+) -> None:
+    """The lock goes with the job, and with the lock who holds it."""
+    stage = stages(takes=lambda call: 200, ticks=False)
+    stage.put(schedule="rate(1 minute)", overlap="skip", timeout=300)
+
+    def second(control: Control) -> object:
+        store = control.ports.store
+        stored = store.read_job("a")
+        while store.read_lock("a") is None:
+            control.ports.clock.sleep(1)
+        if begun:
+            stored = store.read_job("a")
+        control.delete("a")
+        assert stored is not None
+        job = stored.job
+        assert job.next is not None
+        at = job.next.scheduled_for
+        message = Message(RunKey("a", job.uid, at), job.generation, at, control.ports.clock.now())
+        return enter(control.ports, message, stored)
+
+    assert not isinstance(stage.api(second), Enter)
+
+
+def test_a_redrive_between_looking_and_entering_keeps_them_apart(stages: Stages) -> None:
+    """Whoever saw the failed run ended, and decided to enter, must look again."""
+    stage = stages(answer=lambda call: refused("http_400", "no"), ticks=False)
+    stage.put(schedule={"rate": 60, "max_runs": 2}, overlap="skip")
+    stage.run_to(70)
+    [failed] = stage.runs()
+
+    def other(control: Control) -> object:
+        stored = control.ports.store.read_job("a")
+        assert stored is not None
+        at = failed.key.scheduled_for + timedelta(seconds=60)
+        me = Message(replace(failed.key, scheduled_for=at), 1, at, control.ports.clock.now())
+        meddling = _Meddling(
+            control.ports.store,
+            lambda: control.redrive_run("a", failed.key.run_id, by="me"),
+        )
+        return enter(replace(control.ports, store=meddling), me, stored)  # type: ignore[arg-type]
+
+    entered = stage.api(other)
+    assert isinstance(entered, Enter)
+    assert entered.lock is not None
+    stage.run(20)
+    assert stage.statuses() == ["retrying"]
+    assert stage.store.read_lock("a") == entered.lock
+
+
+class _Meddling:
+    """Something happens after the first look at a run."""
+
+    def __init__(self, store: Store, what: Callable[[], object]) -> None:
+        self._store, self._what = store, what
+        self._done = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def read_run(self, key: RunKey) -> Run | None:
+        found = self._store.read_run(key)
+        if not self._done:
+            self._done = True
+            self._what()
+        return found
+
+
+def test_a_holder_whose_row_has_expired_stands_in_nobodys_way(stages: Stages) -> None:
+    """A yearly job keeps its runs for a month."""
+    stage = stages(ticks=False)
+    stage.put(schedule={"rate": 60, "max_runs": 1}, overlap="skip")
+    stage.run_to(70)
+    [run] = stage.runs()
+    stage.store.rows.delete(job_pk("a"), run_sk(run.key))
+
+    def later(control: Control) -> object:
+        stored = control.ports.store.read_job("a")
+        assert stored is not None
+        assert stored.lock is not None
+        at = run.key.scheduled_for + timedelta(seconds=600)
+        me = Message(replace(run.key, scheduled_for=at), 1, at, control.ports.clock.now())
+        first = enter(control.ports, me, stored)
+        long_ago = control.ports.clock.now() - timedelta(days=15)
+        aged = replace(stored.lock, version=9, named_at=long_ago)
+        assert control.ports.store.write_lock("a", stored.lock, aged)
+        return first, enter(control.ports, me, replace(stored, lock=aged))
+
+    first, second = stage.api(later)  # type: ignore[misc]
+    assert isinstance(first, Refuse)
+    assert isinstance(second, Enter)
 
 
 @pytest.mark.parametrize("policy", LIMITING)

@@ -158,9 +158,12 @@ BACKFILL = Backfill(
     next_run=s.AT,
 )
 MOVED = BACKFILL.moved(s.after(-5400), started=28, existing=2, over=False, now=s.AT)
-GROUP = Group("nightly", 2_500, (), 1, s.AT, "somebody")
+GROUP = Group("nightly", 2_500, (), 1, s.AT, "somebody", "writer-1")
 SPREAD = replace(
-    GROUP, busy=((10**15, 10**15 + 400_000), (10**15 + 500_000, 2 * 10**15)), version=2
+    GROUP,
+    busy=((10**15, 10**15 + 400_000), (10**15 + 500_000, 2 * 10**15)),
+    version=2,
+    writer="writer-2",
 )
 LOOKED_AT = replace(s.a_record(), looks=1, next_run=s.after(360))
 ENDED_RECORD = replace(s.a_record(), runs=(), looks=1, counts={"succeeded": 1}, next_run=None)

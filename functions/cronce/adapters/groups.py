@@ -52,6 +52,7 @@ def group_to_item(group: Group) -> Item:
             "version": group.version,
             "changed_at": wire(group.changed_at),
             "updated_by": group.changed_by or None,
+            "owner": group.writer or None,
         }
     )
 
@@ -69,6 +70,7 @@ def group_from_item(item: Mapping[str, object]) -> Group:
         version=number(item, "version"),
         changed_at=instant_or_none(item, "changed_at"),
         changed_by=text(item, "updated_by", ""),
+        writer=text(item, "owner", ""),
     )
 
 

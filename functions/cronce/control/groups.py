@@ -47,6 +47,7 @@ class GroupControl(JobControl):
                 version=old.version + 1,
                 changed_at=self.ports.clock.now(),
                 changed_by=by,
+                writer=self.ports.random.token()[:16],
             )
             if self.ports.store.write_group(found, group):
                 self.ports.observer.event("group_changed", group=name, by=by)

@@ -142,7 +142,15 @@ def standing(at: datetime, own: Run | None, created_at: datetime, now: datetime)
     return "free" if at < created_at or older_than_messages else "unknown"
 
 
-def is_dispatched(at: datetime, job: Job) -> bool:
-    """Of an occurrence without a row that nobody recorded as missed: whether the job in its present
-    state has planned it, so that its message is on its way or it waits for its turn."""
-    return job.status == "active" and at > job.changed_at
+def planned_standing(
+    at: datetime, job: Job, schedule: Schedule
+) -> Literal["executed", "free", "open"]:
+    """Of an occurrence without a row that nobody recorded as missed, by what became of the job's
+    schedule since it was last changed. executed: it was dispatched, so that its message is on its
+    way or it waits for its turn. free: a paused job runs nothing. open: nobody can tell."""
+    if at <= job.changed_at:
+        return "open"
+    if job.status == "paused":
+        return "free"
+    all_planned = job.status == "active" or (job.status == "ended" and schedule.max_runs is None)
+    return "executed" if all_planned else "open"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
+from cronce import limits
 from cronce.domain.errors import Invalid
 from cronce.domain.instants import EPOCH
 
@@ -26,12 +27,16 @@ ACCEPTED = f"a number above 0, at most {MOST_PER_SECOND}, with up to {DECIMALS} 
 MOST_STRETCHES = 200
 _US = timedelta(microseconds=1)
 _MS = 1000
+# For a clock that is behind, what has passed for this one is still to come.
+_CLOCKS = limits.CLOCK_DIFFERENCE * 1_000_000
 
 
 @dataclass(frozen=True)
 class Group:
     """The limit of a group. per_thousand_seconds: starts. busy: (from, to), microseconds since
-    1970, in order and apart. version: counts the writes of the row, by users and dispatchers."""
+    1970, in order and apart. version: counts the writes of the row, by users and dispatchers.
+    writer: a fresh token of each write, since two may come to the very same places.
+    """
 
     name: str
     per_thousand_seconds: int
@@ -39,6 +44,7 @@ class Group:
     version: int = 1
     changed_at: datetime | None = None
     changed_by: str = ""
+    writer: str = ""
 
     @property
     def interval(self) -> int:
@@ -85,7 +91,7 @@ def spread(
     without a limit. What is given out is rounded up to whole milliseconds.
     """
     here = (now - EPOCH) // _US
-    busy = [list(s) for s in group.busy if s[1] > here]
+    busy = [list(s) for s in group.busy if s[1] > here - _CLOCKS]
     starts: list[datetime | None] = []
     for due in dues:
         wanted = max((due - EPOCH) // _US, here)
