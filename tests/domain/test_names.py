@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronce.domain.identity import UID, RunKey, parse_run_id, shard_of, uid_from
-from cronce.domain.message import Message, Unreadable, UnknownVersion
+from cronce.domain.message import Message, UnknownVersion, Unreadable
 from cronce.domain.record import Sent, next_look
 
 AT = datetime(2026, 11, 30, 1, 30, tzinfo=UTC)
@@ -30,7 +30,8 @@ def test_a_run_id_names_its_run(key: RunKey) -> None:
 @pytest.mark.parametrize(
     "run_id",
     ["", "x", "20261130T013000Z", "20261130T013000Z-K3F9A2QD", "20261330T013000Z-k3f9a2qd",
-     "20261130T013000Z-k3f9a2qd-x-1", "20261130T013000Z-k3f9a2qd-m-", "20261130T013000Z-k3f9a2qd\n"],
+     "20261130T013000Z-k3f9a2qd-x-1", "20261130T013000Z-k3f9a2qd-m-",
+     "20261130T013000Z-k3f9a2qd\n"],
 )  # fmt: skip
 def test_what_is_no_run_id_names_none(run_id: str) -> None:
     assert parse_run_id("a", run_id) is None

@@ -1,4 +1,4 @@
-"""Retry decisions: bounds at both extremes of the draw, and what counts as an attempt (B37, B39)."""
+"""Retry decisions: bounds at both extremes of the draw, what counts as an attempt (B37, B39)."""
 
 from __future__ import annotations
 

@@ -37,8 +37,10 @@ def run_in(status: str) -> Run | None:
 
 ATTEMPTS = {
     "trigger": lambda r: t.trigger(r, KEY, shard=1, triggered_by="me", now=NOW),
-    "claim": lambda r: t.claim(r, KEY, claim_of("you"), NOW)
-    or (r and t.take_over(r, claim_of("you"), seen_attempt=r.attempt, now=NOW)),
+    "claim": lambda r: (
+        t.claim(r, KEY, claim_of("you"), NOW)
+        or (r and t.take_over(r, claim_of("you"), seen_attempt=r.attempt, now=NOW))
+    ),
     "renew": lambda r: t.renew(r, "me", NOW + LEASE),
     "succeed": lambda r: t.succeed(r, "me", END, NOW),
     "fail": lambda r: t.fail(r, "me", ENTRY, END, NOW),
@@ -52,7 +54,7 @@ ATTEMPTS = {
 
 
 def test_every_status_is_open_or_ended() -> None:
-    assert OPEN | ENDED == set(get_args(RunStatus))
+    assert set(get_args(RunStatus)) == OPEN | ENDED
     assert not OPEN & ENDED
 
 

@@ -23,6 +23,8 @@ from support.table import create_table
 EVENTS = Path(__file__).parents[2] / "events" / "watch"
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 SHARDS = 3
+# Its own: moto keeps one world for all that a process mocks at the same time.
+TABLE = "cronce-watch"
 
 
 @pytest.fixture
@@ -31,9 +33,9 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         made = boto3.client(
             "dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
         )
-        create_table(made)
+        create_table(made, TABLE)
         lookout = wiring.Lookout(
-            OldestDue(made, "cronce", SHARDS),
+            OldestDue(made, TABLE, SHARDS),
             SettableClock(NOW),
             PowertoolsObserver("jobs"),
             "emulator",
@@ -44,7 +46,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def put(client: Any, shard: int, next_run: str) -> None:
     client.put_item(
-        TableName="cronce",
+        TableName=TABLE,
         Item={
             "pk": {"S": f"JOB#{shard}{next_run}"},
             "sk": {"S": "JOB"},

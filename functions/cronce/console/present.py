@@ -50,6 +50,7 @@ class Times:
     def clock(self, text: str | None, now: datetime | None = None) -> str:
         """`10:05:00`, with the day unless it is that of `now`.
 
+        >>> from datetime import UTC
         >>> Times(UTC).clock("2026-11-30T10:05:00Z", instant("2026-11-30T23:00:00Z"))
         '10:05:00'
         >>> Times(UTC).clock("2026-11-30T10:05:00.250Z")
