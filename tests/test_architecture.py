@@ -11,17 +11,12 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "functions" / "cronce"
-APPLICATION = [
-    "announce",
-    "dispatch",
-    "reconcile",
-    "work",
-    "execute",
-    "ports",
-    "settings",
-    "calendars",
-]
-APPLICATION += [f"control/{name}" for name in ("base", "calendars", "jobs", "replan", "runs")]
+APPLICATION = sorted(
+    path.relative_to(PACKAGE).with_suffix("").as_posix()
+    for path in (*PACKAGE.glob("*.py"), *PACKAGE.glob("control/*.py"))
+    if path.stem not in ("__init__", "client", "describe", "holidays_source", "jsontext", "limits")
+    and not path.stem.startswith("client_")
+)
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "moto", "aws_cdk"}
 # The domain may use these and the standard library.
 DOMAIN_LIBRARIES = {"cronce", "tzdata"}
