@@ -76,7 +76,8 @@ def _is_counted(ports: Ports, key: RunKey) -> bool:
 
 
 def _begun(ports: Ports, job_id: str, uid: str, missed: Missed) -> Iterator[RunKey]:
-    """The schedule's own runs in the range that have a row, latest first."""
+    """The schedule's own runs in the range that have a row, latest first. Also one that ended as
+    missed: its row says so."""
     cursor = None
     while True:
         page = ports.store.list_runs(
@@ -84,9 +85,7 @@ def _begun(ports: Ports, job_id: str, uid: str, missed: Missed) -> Iterator[RunK
         )
         for run in page.items:
             assert isinstance(run, Run)
-            own = run.key.uid == uid and not run.key.trigger
-            # One that was found missed before it ran stays counted.
-            if own and (run.status != "missed" or run.attempt > 1):
+            if run.key.uid == uid and not run.key.trigger:
                 yield run.key
         cursor = page.cursor
         if cursor is None:
