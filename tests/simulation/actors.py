@@ -24,7 +24,7 @@ from cronce.domain.run import OPEN, Run
 from cronce.ports import Lease
 from cronce.work import BatchReport, Delivery, Worker, work_batch
 
-from .faults import CRASH_BEFORE, CRASHES
+from .faults import CRASH_AFTER, CRASH_BEFORE, CRASHES
 from .kernel import Killed, Strand
 from .scenario import Draft, draft
 from .target import SimulatedTarget
@@ -147,8 +147,8 @@ def user(world: World) -> None:
     while True:
         kernel.pause(int(kernel.rng.expovariate(1 / s.users)))
         if kernel.rng.random() < 0.4:
-            # When a tick is at work.
-            kernel.pause(60_000 - kernel.now % 60_000 + int(kernel.rng.random() * 3_500))
+            # When a tick is at work, or about to be.
+            kernel.pause(56_000 - kernel.now % 60_000 % 56_000 + int(kernel.rng.random() * 7_500))
         if not world.troubled:
             return
         request(world)
@@ -203,9 +203,16 @@ def _edit(world: World, control: Control, name: str) -> None:
 
 
 def _respell(world: World, control: Control, name: str) -> None:
-    """Another schedule with the same next occurrence, more often than not."""
-    cron = world.kernel.rng.choice(("* * * * *", "*/2 * * * *", "*/5 * * * *"))
-    create(world, control, name, replace(world.drafts[name], schedule={"cron": cron}))
+    """Another schedule with the same next occurrence, which nobody may dispatch at once."""
+    rng, wish = world.kernel.rng, world.drafts[name]
+    every = {"cron": "*/5 * * * *"}
+    minute = (world.kernel.instant().minute // 5 + 1) * 5 % 60
+    once = {"cron": f"{minute} * * * *"}
+    if rng.random() < 0.5 and world.kernel.current is not None:
+        world.kernel.current.process.doom = "edit_job", CRASH_AFTER
+    # Noted first: whoever dies after the write has written.
+    world.drafts[name] = replace(wish, schedule=once if wish.schedule == every else every)
+    create(world, control, name, world.drafts[name])
 
 
 def _touch(world: World, control: Control, name: str) -> None:

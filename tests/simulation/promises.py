@@ -93,6 +93,10 @@ def _purges(world: World) -> Iterator[tuple[str, float]]:
             if not later:
                 continue
             after = later[0].at / 1000 - (look - START).total_seconds()
+            again = any(at < t <= later[0].at for t, _ in world.purges)
+            if again or (look - START).total_seconds() * 1000 <= at:
+                # What was sent again is lost again; or a tick has looked, and not yet written so.
+                continue
             if any(look <= busy <= look + seconds(SENT_AGAIN) for busy in world.queue.busy_at):
                 # A message was visible when the dispatcher asked: it waits for its next look.
                 continue

@@ -18,7 +18,17 @@ from .run import Outcome, simulate
 SHOWN = 20
 # In so many seeds every cell must be met; in so many every call, and all cells but the seldom ones.
 LONG, SHORT = 3_000, 500
-SELDOM = {"miss", "concede", "lose", "redrive", "put_missed", "skip", "create_job", "delete_job"}
+SELDOM = {
+    "miss",
+    "concede",
+    "lose",
+    "redrive",
+    "put_missed",
+    "skip",
+    "create_job",
+    "delete_job",
+    "idle",
+}
 REPLAY = "python -m tests.simulation --seed {seed} --trace"
 
 
