@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 import boto3
 import pytest
@@ -23,30 +24,34 @@ from support.table import create_table
 EVENTS = Path(__file__).parents[2] / "events" / "watch"
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 SHARDS = 3
-# Its own: moto keeps one world for all that a process mocks at the same time.
-TABLE = "cronce-watch"
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator["Rows"]:
     with mock_aws():
         made = boto3.client(
             "dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
         )
-        create_table(made, TABLE)
+        table = create_table(made, f"cronce-{uuid4().hex[:12]}")
         lookout = wiring.Lookout(
-            OldestDue(made, TABLE, SHARDS),
+            OldestDue(made, table, SHARDS),
             SettableClock(NOW),
             PowertoolsObserver("jobs"),
             "emulator",
         )
         monkeypatch.setattr(wiring, "lookout", lambda: lookout)
-        yield made
+        yield Rows(made, table)
 
 
-def put(client: Any, shard: int, next_run: str) -> None:
-    client.put_item(
-        TableName=TABLE,
+@dataclass(frozen=True)
+class Rows:
+    client: Any
+    table: str
+
+
+def put(rows: Rows, shard: int, next_run: str) -> None:
+    rows.client.put_item(
+        TableName=rows.table,
         Item={
             "pk": {"S": f"JOB#{shard}{next_run}"},
             "sk": {"S": "JOB"},
@@ -61,23 +66,23 @@ def event(name: str) -> dict[str, Any]:
     return found
 
 
-def test_an_empty_index_is_not_overdue(client: Any) -> None:
+def test_an_empty_index_is_not_overdue(client: Rows) -> None:
     assert watch.handler(event("tick"), None) == {"overdue": 0.0}
 
 
-def test_what_is_still_to_come_is_not_overdue(client: Any) -> None:
+def test_what_is_still_to_come_is_not_overdue(client: Rows) -> None:
     put(client, 0, to_wire(NOW + timedelta(seconds=1)))
     assert watch.handler({}, None) == {"overdue": 0.0}
 
 
-def test_the_oldest_row_of_all_shards_counts(client: Any) -> None:
+def test_the_oldest_row_of_all_shards_counts(client: Rows) -> None:
     for shard, late in ((0, 60), (1, -3600), (2, 300), (2, 10)):
         put(client, shard, to_wire(NOW - timedelta(seconds=late)))
     assert watch.handler({}, None) == {"overdue": 300.0}
 
 
 def test_a_row_whose_time_cannot_be_read_leaves_the_alarm_without_its_number(
-    client: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    client: Rows, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lookout = replace(wiring.lookout(), observer=PowertoolsObserver("unreadable"))
     monkeypatch.setattr(wiring, "lookout", lambda: lookout)
@@ -91,7 +96,7 @@ def test_a_row_whose_time_cannot_be_read_leaves_the_alarm_without_its_number(
 @pytest.mark.parametrize("kind", ["Create", "Update", "Delete"])
 @pytest.mark.parametrize("readable", [True, False])
 def test_a_deployment_is_answered_success_whatever_was_seen(
-    client: Any, kind: str, readable: bool
+    client: Rows, kind: str, readable: bool
 ) -> None:
     put(client, 0, to_wire(NOW) if readable else "0000")
     asked = event("first_look") | {"RequestType": kind}
