@@ -61,7 +61,8 @@ class Broken:
 
 @dataclass(frozen=True)
 class JobWrite:
-    """kind: create, edit, delete, advance, error. clock: what the writer's process last read."""
+    """kind: create, edit, delete, advance, error. clock: the writer's, when it last read the job:
+    what it decided upon lies no earlier."""
 
     at: int
     kind: str
@@ -136,6 +137,7 @@ class History:
         reads = process.facts.setdefault("reads", [])
         assert isinstance(reads, list)
         reads.append((self.kernel.instant(process.offset), job_id, stored))
+        process.facts["clock"] = self.kernel.instant(process.offset)
         return stored
 
     def create_job(self, job: Job, definition: Any) -> Any:

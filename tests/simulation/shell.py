@@ -19,9 +19,7 @@ class ProcessClock:
         self._kernel, self._faults, self._process = kernel, faults, process
 
     def now(self) -> datetime:
-        now = self._kernel.instant(self._process.offset)
-        self._process.facts["clock"] = now
-        return now
+        return self._kernel.instant(self._process.offset)
 
     def sleep(self, seconds: float) -> None:
         ms = max(0, -int(-seconds * 1000 // 1))
