@@ -174,7 +174,7 @@ def fill(
         return
     starts = backfill.starts_of(step.runs, now)
     visits = [
-        Visit(run, (Sent(run.key, 0, run.at, start),))
+        Visit(run, (Sent(run.key, 0, run.due, start),))
         for run, start in zip(step.runs, starts, strict=True)
     ]
     try:
@@ -206,7 +206,7 @@ def _look(
 ) -> Visit | None:
     """The visit that follows, or None. What cannot be planned stops nobody else."""
     if isinstance(item, DueRun):
-        return Visit(item, (Sent(item.key, 0, item.at),))
+        return Visit(item, (Sent(item.key, 0, item.due),))
     if isinstance(item, BrokenRow):
         _to_error(ports, item, item.reason, report)
         return None

@@ -77,6 +77,12 @@ class DueRun:
     key: RunKey
     at: datetime
 
+    @property
+    def due(self) -> datetime:
+        """When it may start. A run that a clock which is ahead began, ended and let be redriven
+        before its occurrence is still not early for the next worker."""
+        return max(self.at, self.key.scheduled_for)
+
 
 @dataclass(frozen=True)
 class DueBackfill:

@@ -90,7 +90,7 @@ class Base:
             return
         item = DueRun(run.key, run.indexed_at)
         try:
-            self._dispatch([Visit(item, (Sent(run.key, 0, item.at),))], self.ports.clock.now())
+            self._dispatch([Visit(item, (Sent(run.key, 0, item.due),))], self.ports.clock.now())
         except CronceError as e:
             self.ports.observer.event("dispatch_left_to_tick", job=run.key.job_id, reason=str(e))
 
