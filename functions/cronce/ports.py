@@ -267,7 +267,8 @@ class DispatchStore(Protocol):
     def acquire_lease(
         self, slice_: int, owner: str, *, now: datetime, expires_at: datetime, shards: int
     ) -> Lease | None:
-        """One write. None: another owner holds it. shards: the deployment's number; the stored one
+        """One write. None: another owner holds it; nobody does when it ends further away than any
+        lease may, by a clock that was far ahead. shards: the deployment's number; the stored one
         grows to it and never shrinks."""
 
     def note_claimed(self, lease: Lease, claimed_up_to: datetime) -> None:

@@ -168,6 +168,15 @@ class TestLease:
         assert self.take(engine, "tick-2", 45) == Lease(0, "tick-2", 16)
         assert self.take(engine, "tick-1", 46) is None
 
+    def test_that_ends_later_than_any_may_holds_nobody(self, engine: Engine) -> None:
+        """B10: a dispatcher whose clock was eight hours ahead."""
+        ahead = 8 * 3600
+        assert self.take(engine, "tick-1", ahead)
+        assert self.take(engine, "tick-2", 0) == Lease(0, "tick-2", 16)
+        assert self.take(engine, "tick-3", 1) is None
+        assert self.take(engine, "tick-4", 45, length=60) == Lease(0, "tick-4", 16)
+        assert self.take(engine, "tick-5", 45) is None
+
     def test_each_slice_has_its_own(self, engine: Engine) -> None:
         assert self.take(engine, "tick-1", 0)
         other = engine.store.acquire_lease(1, "tick-2", now=s.AT, expires_at=s.after(45), shards=16)

@@ -35,6 +35,8 @@ from cronce.ports import BrokenRow, DueBackfill, DueItem, DueJob, DueRecord, Due
 
 # One page of the index is a read of a few units; a herd takes more pages, not larger ones.
 PAGE: Final = 100
+# A dispatcher's lease that ends later than this was written by a clock far ahead, and holds nobody.
+LONGEST_LEASE: Final = timedelta(seconds=limits.DISPATCHER_TIMEOUT + limits.CLOCK_DIFFERENCE)
 
 
 def record_to_item(record: DispatchRecord, *, ended_at: datetime | None = None) -> Item:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.dispatch_items import (
+    LONGEST_LEASE,
     PAGE,
     due_item,
     lease_from_item,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 # `lease_expires_at`, not the attribute that the table's expiry looks at: a lease never goes away.
 VACANT: Final = (
-    "attribute_not_exists(#pk) OR (#v <= :v AND (#lease_expires_at <= :now OR #owner = :owner))"
+    "attribute_not_exists(#pk) OR (#v <= :v AND"
+    " (#lease_expires_at <= :now OR #lease_expires_at > :longest OR #owner = :owner))"
 )
 # The number of shards only grows: a smaller deployment must not leave shards behind unread.
 GROWN: Final = "(attribute_not_exists(#shards) OR #shards >= :shards)"
@@ -41,7 +43,13 @@ class DispatchRows:
         self, slice_: int, owner: str, *, now: datetime, expires_at: datetime, shards: int
     ) -> Lease | None:
         changes = {"v": VERSION, "owner": owner, "lease_expires_at": to_wire(expires_at)}
-        values = {"v": VERSION, "now": to_wire(now), "owner": owner, "shards": shards}
+        values = {
+            "v": VERSION,
+            "now": to_wire(now),
+            "longest": to_wire(now + LONGEST_LEASE),
+            "owner": owner,
+            "shards": shards,
+        }
         keep = {"shards": "if_not_exists(#shards, :shards)"}
         key = lease_pk(slice_), LEASE_SK
         answer = self.table.update(Update(*key, changes, f"({VACANT}) AND {GROWN}", values, keep))

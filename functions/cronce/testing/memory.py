@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from cronce import limits
 from cronce.adapters.dispatch_items import (
+    LONGEST_LEASE,
     PAGE,
     due_item,
     lease_from_item,
@@ -75,7 +76,8 @@ class MemoryStore(
             found = self.rows.get(lease_pk(slice_), LEASE_SK)
             if found is not None:
                 check_version(found)
-                held = str(found["lease_expires_at"]) > to_wire(now)
+                ends = str(found["lease_expires_at"])
+                held = to_wire(now) < ends <= to_wire(now + LONGEST_LEASE)
                 if held and found["owner"] != owner:
                     return None
             old: Item = found or {"pk": lease_pk(slice_), "sk": LEASE_SK, "shards": shards}
