@@ -35,11 +35,11 @@ def fifo(call: Call, config: Config, arn: str) -> dict[str, str]:
 
 
 def payload_rule(config: Config, payload: str | None, is_json: bool) -> list[Fault]:
-    if payload is None or is_json:
+    if payload is None:
         return []
     if payload == "":
         return [Fault("", "empty_payload", "a message is not empty", "at least one character")]
     if _UNSENDABLE.search(payload):
-        accepted = "text without control characters but tab, line feed and carriage return"
+        accepted = "no control characters but tab, line feed, carriage return; no U+FFFE, U+FFFF"
         return [Fault("", "bad_payload", "a character cannot be in a message", accepted)]
     return []
