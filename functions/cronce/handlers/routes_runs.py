@@ -102,7 +102,8 @@ OPERATIONS = (
         "runNow",
         "POST",
         "/jobs/{job_id}/run",
-        "Run the job now, beside its schedule. 200 if this id has run before.",
+        "Run the job now, beside its schedule. 200 if this id has run before; it is remembered for"
+        " 15 days.",
         run_now,
         {202: models.Run, 200: models.Run},
         body=models.RunNow,
