@@ -193,12 +193,27 @@ class Functions:
 
     def call(self, method: str, path: str, body: str | None = None) -> tuple[int, str]:
         """Status and body of the API's answer."""
+        answer = self.answer(method, path, body)
+        return answer["statusCode"], answer["body"]
+
+    def answer(
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        encoded: bool = False,
+    ) -> dict[str, Any]:
+        """What the gateway gets. encoded: the body is base64."""
         event = {
             **self._request,
             "path": path,
             "httpMethod": method,
             "body": body,
+            "isBase64Encoded": encoded,
             "pathParameters": {"proxy": path[1:]},
+            "headers": dict(headers or {}),
+            "multiValueHeaders": {name: [value] for name, value in (headers or {}).items()},
         }
-        answer = self._api(event, Context())
-        return answer["statusCode"], answer["body"]
+        return self._api(event, Context())
