@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import ipaddress
 import queue
@@ -17,6 +18,8 @@ from cronce.targets.kinds import Network, Resolver
 
 MOST_ADDRESSES = 8
 SEND_BYTES = 65536
+# More than any headers that are accepted, with as much of a body as is read.
+MOST_RECEIVED = 8 * 1024 * 1024
 
 T = TypeVar("T")
 
@@ -156,10 +159,17 @@ class DeadlineSocket:
 class _Reader(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
+        self._received = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Raises OSError for an answer that does not end: some of its forms http.client would
+        read to the end, whatever the memory."""
+        if self._received > MOST_RECEIVED:
+            raise OSError(errno.EMSGSIZE, "the answer is too long")
         self._sock.settimeout(self._deadline.left())
-        return self._sock.recv_into(buffer)
+        count = self._sock.recv_into(buffer)
+        self._received += count
+        return count

@@ -34,6 +34,7 @@ from cronce.targets.contract import (
     succeeded,
     timed_out,
 )
+from cronce.targets.echo import masked
 from cronce.targets.kinds import Config, Kind, SecretUnavailable, Tools
 
 READ_BYTES = 65536
@@ -53,6 +54,17 @@ class _Reply:
 
 class _BadSecret(Exception):
     """A secret that cannot stand in a header."""
+
+
+class _Final(http.client.HTTPResponse):
+    """Passes over interim answers (102, 103), of which http.client knows only 100."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 <= self.status <= 199 and self.status != http.HTTPStatus.SWITCHING_PROTOCOLS:
+            # It begins only once, which it knows by the headers.
+            self.headers = None  # type: ignore[assignment]
+            super().begin()
 
 
 class HttpTarget:
@@ -109,7 +121,7 @@ class HttpTarget:
 
     def _judge(self, url: Url, reply: _Reply, token: str) -> Answer:
         code = f"http_{reply.status}"
-        text = reply.body.replace(token.encode(), b"***") if token else reply.body
+        text = masked(reply.body, token) if token else reply.body
         if 200 <= reply.status <= 299:
             if reply.complete:
                 return succeeded(code, text)
@@ -155,6 +167,7 @@ def _exchange(
     """Raises OSError, TimeoutError or HTTPException while there is no status, or no end of a
     success; once a failure's status is known, what follows cannot change it."""
     connection = http.client.HTTPConnection(url.host, url.port)
+    connection.response_class = _Final
     connection.sock = DeadlineSocket(sock, deadline)
     with suppress(BrokenPipeError):
         connection.request(method, url.path + url.query, content, sent)
@@ -166,6 +179,9 @@ def _exchange(
             complete = len(read) == READ_BYTES or not response.length
         except http.client.IncompleteRead as e:
             read, complete = e.partial, False
+        except (http.client.HTTPException, ValueError):
+            # ValueError: http.client reads on after a chunk of negative size.
+            complete = False
         except OSError:
             if 200 <= response.status <= 299:
                 raise
