@@ -243,6 +243,7 @@ class Cronce(Construct):
             **{f"{level}Policy": each.managed_policy_arn for level, each in self.policies.items()},
             "Region": stack.region,
             "Deployment": stack.stack_name,
+            **({"EventBus": self.event_bus.event_bus_arn} if self.event_bus else {}),
         }
         for name, value in values.items():
             output = CfnOutput(self, f"{name}Output", value=value)

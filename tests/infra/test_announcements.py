@@ -30,10 +30,12 @@ def test_by_default_there_is_no_bus_no_grant_and_no_setting(default: Template) -
     for name in functions(default):
         assert "Announce" not in {s.get("Sid") for s in statements_of(default, name)}
         assert not VARIABLES & set(variables(default, name))
+    assert "CronceEventBus" not in default["Outputs"]
 
 
 def test_a_bus_is_made_and_two_functions_reach_it(announcing: Template, default: Template) -> None:
     (bus,) = of_type(announcing, "AWS::Events::EventBus")
+    assert shown(announcing["Outputs"]["CronceEventBus"]["Value"]) == f"{bus}.Arn"
     for name in TELLERS:
         before = grants_of(default, name)
         assert grants_of(announcing, name) == before | {f"{bus}.Arn": {"events:PutEvents"}}

@@ -34,7 +34,9 @@ def findings(folder: Path, **props: Any) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("props", [{}, {"allowed_targets": TARGETS, "dispatchers": 2}])
+@pytest.mark.parametrize(
+    "props", [{}, {"allowed_targets": TARGETS, "dispatchers": 2, "announce": True}]
+)
 def test_every_finding_has_a_written_reason(
     node: None, tmp_path: Path, props: dict[str, Any]
 ) -> None:

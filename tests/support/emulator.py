@@ -32,6 +32,7 @@ def deployed(home: Path, **choices: Any) -> Iterator[Emulator]:
         "allowed_targets": ["http://127.0.0.1:*"],
         "allowed_addresses": ["127.0.0.0/8"],
         "secrets": ["arn:aws:secretsmanager:us-east-1:000000000000:secret:*"],
+        "event_bus": "own",
     } | choices
     try:
         yield emulator.up(home=home, **given)

@@ -9,8 +9,9 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
 from cronce.cli import toolchain
 from cronce.cli.toolchain import Progress, ToolError, say
@@ -20,24 +21,36 @@ _HEADLINES = ("✅", "✨", "❌", "⏳")
 _QUIET = {"CDK_DISABLE_CLI_TELEMETRY": "true", "CDK_DISABLE_VERSION_CHECK": "1"}
 
 
+class Chosen(TypedDict, total=False):
+    """What may be chosen for a deployment; what is None or absent was not."""
+
+    stack: str | None
+    allowed_targets: Sequence[str] | None
+    allowed_addresses: Sequence[str] | None
+    secrets: Sequence[str] | None
+    event_bus: str | None
+
+
 @dataclass(frozen=True)
 class Choices:
-    """What ``infra/app.py`` is told; what is None or empty is left to its defaults."""
+    """What ``infra/app.py`` is told; what is empty is left to its defaults."""
 
     stack: str = "cronce"
     profile: str = "aws"
     allowed_targets: Sequence[str] = ()
     allowed_addresses: Sequence[str] = ()
     secrets: Sequence[str] = ()
+    event_bus: str = ""
+
+    def over(self, chosen: Chosen) -> "Choices":
+        """These, but for what was chosen."""
+        return replace(self, **{k: v for k, v in chosen.items() if v is not None})  # type: ignore[arg-type]
 
     def context(self) -> list[str]:
         """As arguments of the CDK command line."""
         given = {
-            "stack": self.stack,
-            "profile": self.profile,
-            "allowed_targets": ",".join(self.allowed_targets),
-            "allowed_addresses": ",".join(self.allowed_addresses),
-            "secrets": ",".join(self.secrets),
+            name: value if isinstance(value, str) else ",".join(value)
+            for name, value in asdict(self).items()
         }
         return [part for name, text in given.items() if text for part in ("-c", f"{name}={text}")]
 

@@ -8,14 +8,15 @@ it. A clean stop writes its state; the port is kept, because functions hold addr
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import boto3
 from botocore.exceptions import ClientError
 
 from cronce.cli import cdk, process, toolchain
+from cronce.cli.cdk import Choices, Chosen
 from cronce.cli.deployment import own_outputs, reachable
 from cronce.cli.toolchain import Progress, ToolError, say
 
@@ -33,11 +34,12 @@ class Emulator:
     home: Path
     port: int
     pid: int
-    stack: str = "cronce"
     outputs: dict[str, str] = field(default_factory=dict)
-    allowed_targets: tuple[str, ...] = ()
-    allowed_addresses: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=lambda: Choices(profile="emulator"))
+
+    @property
+    def stack(self) -> str:
+        return self.choices.stack
 
     @property
     def endpoint(self) -> str:
@@ -87,7 +89,7 @@ def status(home: Path | None = None) -> Emulator | None:
     recorded = _read(folder)
     if recorded is None:
         raise ToolError(
-            f"an emulator runs in {folder} but {folder / _RECORD} is gone: end it by hand"
+            f"an emulator runs in {folder} but {folder / _RECORD} is not readable: end it by hand"
         )
     return recorded
 
@@ -96,16 +98,13 @@ def up(
     *,
     home: Path | None = None,
     reset: bool = False,
-    stack: str | None = None,
-    allowed_targets: Sequence[str] | None = None,
-    allowed_addresses: Sequence[str] | None = None,
-    secrets: Sequence[str] | None = None,
     progress: Progress = say,
+    **chosen: Unpack[Chosen],
 ) -> Emulator:
     """Start the emulator unless it runs, and deploy to it. Raises ToolError.
 
-    reset: forget everything first. What is None stays as it was at the last deployment here. An
-    emulator started by a call that fails, or is interrupted, is stopped again.
+    reset: forget everything first. What is not chosen stays as it was at the last deployment here.
+    An emulator started by a call that fails, or is interrupted, is stopped again.
     """
     folder = home_folder(home)
     if reset:
@@ -113,14 +112,7 @@ def up(
     was_running = status(folder) is not None
     try:
         start(home=folder, progress=progress)
-        return deploy(
-            home=folder,
-            stack=stack,
-            allowed_targets=allowed_targets,
-            allowed_addresses=allowed_addresses,
-            secrets=secrets,
-            progress=progress,
-        )
+        return deploy(home=folder, progress=progress, **chosen)
     except BaseException:
         if not was_running:
             down(home=folder, progress=progress)
@@ -152,23 +144,14 @@ def start(*, home: Path | None = None, progress: Progress = say) -> Emulator:
 
 
 def deploy(
-    *,
-    home: Path | None = None,
-    stack: str | None = None,
-    allowed_targets: Sequence[str] | None = None,
-    allowed_addresses: Sequence[str] | None = None,
-    secrets: Sequence[str] | None = None,
-    progress: Progress = say,
+    *, home: Path | None = None, progress: Progress = say, **chosen: Unpack[Chosen]
 ) -> Emulator:
     """A real ``cdk deploy`` (after ``cdk bootstrap``, once) to the running emulator."""
     folder = home_folder(home)
     running = status(folder)
     if running is None:
         raise ToolError(f"no emulator runs in {folder}; run 'cronce up'")
-    targets = running.allowed_targets if allowed_targets is None else tuple(allowed_targets)
-    blocks = running.allowed_addresses if allowed_addresses is None else tuple(allowed_addresses)
-    named = running.secrets if secrets is None else tuple(secrets)
-    choices = cdk.Choices(stack or running.stack, "emulator", targets, blocks, named)
+    choices = running.choices.over(chosen)
     env = {**running.exports(), "CDK_HOME": str(folder / "cdk"), "NO_PROXY": "127.0.0.1,localhost"}
     env |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
     if not _is_bootstrapped(running):
@@ -176,14 +159,7 @@ def deploy(
         cdk.bootstrap(ACCOUNT, REGION, env=env, progress=progress)
     progress(f"deploying {choices.stack}")
     outputs = cdk.deploy(choices, env=env, output=folder / "cdk.out", progress=progress)
-    deployed = replace(
-        running,
-        stack=choices.stack,
-        outputs=own_outputs(outputs),
-        allowed_targets=targets,
-        allowed_addresses=blocks,
-        secrets=named,
-    )
+    deployed = replace(running, outputs=own_outputs(outputs), choices=choices)
     _write(deployed)
     return deployed
 
@@ -224,9 +200,7 @@ def _is_bootstrapped(running: Emulator) -> bool:
 def _read(folder: Path) -> Emulator | None:
     try:
         record = json.loads((folder / _RECORD).read_text())
-        for name in ("allowed_targets", "allowed_addresses", "secrets"):
-            record[name] = tuple(record.get(name, ()))
-        return Emulator(home=folder, **record)
+        return Emulator(home=folder, **record | {"choices": Choices(**record["choices"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -31,6 +31,12 @@ Secret = Annotated[
 ]
 
 
+EventBus = Annotated[
+    str | None,
+    typer.Option("--event-bus", help="Announce outcomes: 'own' for a new bus, or a bus's ARN."),
+]
+
+
 def register(app: typer.Typer) -> None:
     for command in (up, down, deploy, where, env):
         app.command()(command)
@@ -42,6 +48,7 @@ def up(
     allow_target: AllowTarget = None,
     allow_address: AllowAddress = None,
     secret: Secret = None,
+    event_bus: EventBus = None,
     as_json: Json = False,
 ) -> None:
     """Start the emulator in this folder and deploy to it."""
@@ -53,6 +60,7 @@ def up(
         allowed_targets=allow_target,
         allowed_addresses=allow_address,
         secrets=secret,
+        event_bus=event_bus,
     )
     _print_emulator(started, as_json)
 
@@ -72,6 +80,7 @@ def deploy(
     allow_target: AllowTarget = None,
     allow_address: AllowAddress = None,
     secret: Secret = None,
+    event_bus: EventBus = None,
     as_json: Json = False,
 ) -> None:
     """Deploy: to this folder's emulator if it runs and nothing else is said, else to AWS."""
@@ -79,24 +88,20 @@ def deploy(
     from cronce.cli.deployment import chosen_stack, own_outputs
 
     choice = _choice(context)
+    chosen: cdk.Chosen = {
+        "stack": choice.stack,
+        "allowed_targets": allow_target,
+        "allowed_addresses": allow_address,
+        "secrets": secret,
+        "event_bus": event_bus,
+    }
     if not choice.elsewhere and emulator.status() is not None:
-        deployed = emulator.deploy(
-            stack=choice.stack,
-            allowed_targets=allow_target,
-            allowed_addresses=allow_address,
-            secrets=secret,
-        )
-        _print_emulator(deployed, as_json)
+        _print_emulator(emulator.deploy(**chosen), as_json)
         return
     _say_to_tools(choice)
-    choices = cdk.Choices(
-        stack=chosen_stack(choice.stack),
-        profile="emulator" if os.environ.get("AWS_ENDPOINT_URL") else "aws",
-        allowed_targets=allow_target or (),
-        allowed_addresses=allow_address or (),
-        secrets=secret or (),
-    )
-    outputs = own_outputs(cdk.deploy(choices))
+    chosen["stack"] = chosen_stack(choice.stack)
+    profile = "emulator" if os.environ.get("AWS_ENDPOINT_URL") else "aws"
+    outputs = own_outputs(cdk.deploy(cdk.Choices(profile=profile).over(chosen)))
     print_json(outputs) if as_json else print_fields(outputs)
 
 
@@ -147,10 +152,10 @@ def _print_emulator(emulator: Emulator, as_json: bool) -> None:
         "stack": emulator.stack,
         "pid": emulator.pid,
         "home": str(emulator.home),
-        "allowed_targets": list(emulator.allowed_targets),
+        "allowed_targets": list(emulator.choices.allowed_targets),
     }
     if as_json:
         print_json({**shown, "outputs": emulator.outputs})
         return
-    print_fields({**shown, "allowed_targets": " ".join(emulator.allowed_targets)})
+    print_fields({**shown, "allowed_targets": " ".join(emulator.choices.allowed_targets)})
     print('\nother tools reach it after: eval "$(cronce env)"')
