@@ -73,7 +73,8 @@ class Back:
 @dataclass(frozen=True)
 class TakeOver:
     """The run's lease has expired: it is taken over once the rest of the batch has ended, alone, so
-    that a job that kills its worker does not use up its neighbours' attempts."""
+    that a job that kills its worker does not use up its neighbours' attempts, and one that takes
+    long does not keep them waiting."""
 
     attempt: Attempt
     seen: Run
@@ -103,13 +104,18 @@ class Worker:
 
 
 def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
-    """All messages at once; expired leases afterwards, one by one."""
+    """All messages at once. Of those whose lease has expired one is taken over afterwards, alone;
+    the others become visible then, for workers of their own."""
     report = BatchReport()
     w.ports.queue.hide([d.receipt for d in deliveries], w.settings.lease)
     steps = w.ports.threads.each(lambda d: _guarded(w, d, report), deliveries)
+    expired = [(n, step) for n, step in enumerate(steps) if isinstance(step, TakeOver)]
+    for n, _ in expired[1:]:
+        _hide(w, [deliveries[n]], 0)
+        steps[n] = Back()
+    for n, first in expired[:1]:
+        steps[n] = _guarded(w, deliveries[n], report, first)
     for delivery, step in zip(deliveries, steps, strict=True):
-        if isinstance(step, TakeOver):
-            step = _guarded(w, delivery, report, step)
         if isinstance(step, Back):
             report.returned.append(delivery.message_id)
     return report
@@ -131,13 +137,15 @@ def _guarded(
         low, high = limits.QUEUE_RETRY_VISIBILITY
         step = Back(low + (high - low) * w.ports.random.fraction())
     if isinstance(step, Back) and step.hidden is not None:
-        _hide(w, delivery, step.hidden)
+        _hide(w, [delivery], step.hidden)
     return step
 
 
-def _hide(w: Worker, delivery: Delivery, hidden: float) -> None:
+def _hide(w: Worker, deliveries: Sequence[Delivery], hidden: float) -> None:
+    """Where it fails, the messages stay hidden for as long as the queue hides any."""
+    receipts = [d.receipt for d in deliveries]
     try:
-        w.ports.queue.hide([delivery.receipt], int(max(0, min(hidden, MAX_HIDDEN))))
+        w.ports.queue.hide(receipts, int(max(0, min(hidden, MAX_HIDDEN))))
     except CronceError as e:
         w.ports.observer.event("hide_failed", reason=str(e))
 
