@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 
 from cronce.domain.instants import check_aware
 
-JOB_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+# Whoever reads a URL takes the segments . and .. out of it: nothing is named so.
+JOB_ID = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,128}", re.ASCII)
 JOB_ID_FORM = "1 to 128 of A-Z a-z 0-9 . _ -, neither . nor .."
 UID = re.compile(r"[a-z0-9]{8}", re.ASCII)
-CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+CLIENT_ID = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", re.ASCII)
 CLIENT_ID_FORM = "1 to 64 of A-Z a-z 0-9 . _ -, neither . nor .."
-# Whoever reads a URL takes these segments out of it: nothing new is named so.
-NO_SEGMENT = frozenset({".", ".."})
 
 _RUN_ID = re.compile(r"(\d{8}T\d{6})Z-([a-z0-9]{8})(?:-([mb]-[A-Za-z0-9._-]{1,64}))?", re.ASCII)
 # With room on both sides for a range of time around it.

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cronce.domain.errors import Fault
-from cronce.domain.identity import NO_SEGMENT
 from cronce.domain.jsontree import pointer
 
-GROUP = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+GROUP = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", re.ASCII)
 GROUP_FORM = "1 to 64 of A-Z a-z 0-9 . _ -, neither . nor .."
 DESCRIPTION_CHARS = 1024
 TAGS, TAG_NAME_CHARS, TAG_VALUE_CHARS = 50, 128, 256
@@ -34,7 +33,7 @@ def label_faults(doc: Mapping[str, Any]) -> list[Fault]:
 
 
 def is_group(value: object) -> bool:
-    return isinstance(value, str) and bool(GROUP.fullmatch(value)) and value not in NO_SEGMENT
+    return isinstance(value, str) and GROUP.fullmatch(value) is not None
 
 
 def _group(value: object) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cronce import limits
 from cronce.domain.durations import ACCEPTED as DURATION_FORM
-from cronce.domain.identity import JOB_ID
+from cronce.domain.identity import CLIENT_ID, JOB_ID
 from cronce.domain.job import JobStatus
 from cronce.domain.labels import DESCRIPTION_CHARS, GROUP, TAG_VALUE_CHARS, TAGS
 from cronce.domain.overlap import Overlap
@@ -30,23 +30,25 @@ Instant = Annotated[
 ]
 Duration = Annotated[int | str, Field(description=DURATION_FORM, examples=["90s", 900, "PT15M"])]
 JobId = Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$", examples=["team-a.invoices"])]
+ClientId = Annotated[str, Field(pattern=f"^{CLIENT_ID.pattern}$", examples=["november"])]
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Shape(BaseModel):
+    # Of Python: Rust's expressions cannot look ahead, as those of names do.
+    model_config = ConfigDict(extra="forbid", regex_engine="python-re")
 
 
 # --- requests
 
 
-class Dst(_Shape):
+class Dst(Shape):
     """What happens to wall times that do not exist, or occur twice."""
 
     gap: Literal["next", "skip"] | None = None
     overlap: Literal["first", "second", "both"] | None = None
 
 
-class Schedule(_Shape):
+class Schedule(Shape):
     """Exactly one of `cron`, `rate` and `at`."""
 
     cron: str | None = Field(None, examples=["*/15 * * * *", "cron(0 10 ? * MON-FRI *)"])
@@ -62,14 +64,14 @@ class Schedule(_Shape):
     calendar: str | dict[str, Any] | None = None
 
 
-class Retry(_Shape):
+class Retry(Shape):
     max_attempts: int = Field(limits.MAX_ATTEMPTS_DEFAULT, description="Executions in all.")
     backoff: Duration = limits.BACKOFF_DEFAULT
     factor: int = limits.BACKOFF_FACTOR_DEFAULT
     max_backoff: Duration = limits.MAX_BACKOFF_DEFAULT
 
 
-class Misfire(_Shape):
+class Misfire(Shape):
     policy: MisfirePolicy = "run_once"
     grace: Duration | None = Field(None, description="Later than this at the plan is missed.")
     late_limit: Duration | None = Field(None, description="First claimed later than this: missed.")
@@ -88,7 +90,7 @@ Target = Annotated[
 ]
 
 
-class Job(_Shape):
+class Job(Shape):
     """A job as a user writes it."""
 
     schedule: str | Schedule = Field(examples=["rate(5 minutes)", {"cron": "0 9 * * 1-5"}])
@@ -132,7 +134,7 @@ class Job(_Shape):
     group: str | None = Field(None, pattern=f"^{GROUP.pattern}$")
 
 
-class JobPatch(_Shape):
+class JobPatch(Shape):
     """Fields of a job; null removes one."""
 
     schedule: str | Schedule | None = None
@@ -152,17 +154,17 @@ class JobPatch(_Shape):
     group: str | None = None
 
 
-class RunNow(_Shape):
-    id: str | None = Field(
+class RunNow(Shape):
+    id: ClientId | None = Field(
         None, description="The caller's name of this run: the same again finds the same run."
     )
 
 
-class Pause(_Shape):
+class Pause(Shape):
     note: str | None = Field(None, description="Why; kept as the job's reason.")
 
 
-class Preview(_Shape):
+class Preview(Shape):
     """after: the instant to look from; now by default."""
 
     schedule: str | Schedule
@@ -175,7 +177,7 @@ class Preview(_Shape):
 # --- answers
 
 
-class Status(_Shape):
+class Status(Shape):
     """What cronce knows of a job. next_run: next_occurrence plus jitter."""
 
     state: JobStatus
@@ -199,7 +201,7 @@ class StoredJob(Job):
     status: Status
 
 
-class JobStatusShort(_Shape):
+class JobStatusShort(Shape):
     state: JobStatus
     version: int
     generation: int
@@ -209,7 +211,7 @@ class JobStatusShort(_Shape):
     reason: str
 
 
-class JobShort(_Shape):
+class JobShort(Shape):
     """A job in a listing. schedule: null where it cannot be read."""
 
     id: JobId
@@ -218,14 +220,14 @@ class JobShort(_Shape):
     status: JobStatusShort
 
 
-class Jobs(_Shape):
+class Jobs(Shape):
     """cursor: of the next page; null on the last one. A page may be short and still have one."""
 
     jobs: list[JobShort]
     cursor: str | None
 
 
-class Occurrence(_Shape):
+class Occurrence(Shape):
     """due: plus jitter; another job has another jitter. local: on the wall clock of the zone.
     note: why it is not where the expression alone would put it."""
 
@@ -235,7 +237,7 @@ class Occurrence(_Shape):
     note: str | None
 
 
-class Occurrences(_Shape):
+class Occurrences(Shape):
     """What lies ahead of a schedule. warnings: what is allowed and probably not meant."""
 
     schedule: Schedule
@@ -245,7 +247,7 @@ class Occurrences(_Shape):
     warnings: list[str]
 
 
-class Attempt(_Shape):
+class Attempt(Shape):
     """A failed attempt."""
 
     attempt: int
@@ -256,7 +258,7 @@ class Attempt(_Shape):
     finished_at: Instant
 
 
-class Log(_Shape):
+class Log(Shape):
     """Where the lines of the latest attempt lie."""
 
     group: str
@@ -264,7 +266,7 @@ class Log(_Shape):
     request_id: str
 
 
-class Run(_Shape):
+class Run(Shape):
     """due: scheduled_for plus jitter. trigger: empty for the schedule's own run."""
 
     job_id: JobId
@@ -288,14 +290,14 @@ class Run(_Shape):
     log: Log
 
 
-class Runs(_Shape):
+class Runs(Shape):
     """cursor: of the next page; null on the last one."""
 
     runs: list[Run]
     cursor: str | None
 
 
-class Health(_Shape):
+class Health(Shape):
     status: Literal["ok"]
     deployment: str
     version: str
@@ -308,7 +310,7 @@ class Anything(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class FaultShown(_Shape):
+class FaultShown(Shape):
     """pointer: into the body (RFC 6901), or `query:`, `path:`, `header:` and a name."""
 
     pointer: str
@@ -317,8 +319,10 @@ class FaultShown(_Shape):
     accepted: str | None = None
 
 
-class Problem(BaseModel):
+class Problem(Shape):
     """RFC 9457."""
+
+    model_config = ConfigDict(extra="ignore")
 
     type: str
     title: str

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cronce.control.replan import PAGE
 from cronce.domain.calendar import MAX_NAMED_DATES, NAME, OnExcluded
-from cronce.handlers.models import Instant, JobId
+from cronce.handlers.models import Instant, JobId, Shape
 
 CalendarName = Annotated[str, Field(pattern=f"^{NAME.pattern}$", examples=["bank-holidays"])]
 Day = Annotated[str, Field(json_schema_extra={"format": "date"}, examples=["2026-12-24"])]
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Holidays(_Shape):
+class Holidays(Shape):
     """Public holidays, by ISO 3166 codes."""
 
     country: str = Field(examples=["DE"])
     subdivision: str | None = Field(None, examples=["BY"])
 
 
-class Excluded(_Shape):
+class Excluded(Shape):
     """One or more of the three."""
 
     dates: list[Day] | None = Field(None, max_length=MAX_NAMED_DATES)
@@ -33,14 +29,14 @@ class Excluded(_Shape):
     holidays: Holidays | None = None
 
 
-class Calendar(_Shape):
+class Calendar(Shape):
     """A calendar as a user writes it: local dates on which a cron does not fire."""
 
     exclude: Excluded
     on_excluded: OnExcluded = "skip"
 
 
-class CalendarStatus(_Shape):
+class CalendarStatus(Shape):
     """users: jobs that name it. holiday_dates: what the country's holidays came to when this
     version was written; put it again to have them for later years."""
 
@@ -60,19 +56,19 @@ class StoredCalendar(Calendar):
     status: CalendarStatus
 
 
-class Calendars(_Shape):
+class Calendars(Shape):
     """cursor: of the next page; null on the last one."""
 
     calendars: list[StoredCalendar]
     cursor: str | None
 
 
-class PlannedWith(_Shape):
+class PlannedWith(Shape):
     tzdata: str | None
     calendar: int | None = Field(description="The version of the named calendar.")
 
 
-class MovedJob(_Shape):
+class MovedJob(Shape):
     """before, after: its next occurrence. after: null where nothing is left of its schedule."""
 
     id: JobId
@@ -81,7 +77,7 @@ class MovedJob(_Shape):
     planned_with: PlannedWith
 
 
-class Replanned(_Shape):
+class Replanned(Shape):
     """One page. looked_at: jobs. standing: of them, planned with other data and left as they are,
     because their next occurrence may have been dispatched already. failed: could not be written;
     the same again may help. cursor: of the next page; null at the end."""
@@ -101,7 +97,7 @@ class PutCalendar(StoredCalendar):
     replanned: Replanned | None
 
 
-class Replan(_Shape):
+class Replan(Shape):
     dry_run: bool = Field(False, description="Say what would be done, and do nothing.")
     calendar: CalendarName | None = Field(None, description="Only jobs that name it.")
     limit: int = Field(PAGE, ge=1, le=PAGE)

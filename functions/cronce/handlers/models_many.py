@@ -8,22 +8,20 @@ from pydantic import ConfigDict, Field, RootModel
 
 from cronce.domain.backfill import MOST_OCCURRENCES, PACE, PACE_DEFAULT, BackfillStatus
 from cronce.domain.groups import ACCEPTED, MOST_PER_SECOND
-from cronce.domain.identity import CLIENT_ID
 from cronce.domain.overlap import Overlap
-from cronce.handlers.models import Instant, JobId, _Shape
+from cronce.handlers.models import ClientId, Instant, JobId, Shape
 
-BackfillId = Annotated[str, Field(pattern=f"^{CLIENT_ID.pattern}$", examples=["november"])]
 Rate = Annotated[float, Field(gt=0, le=MOST_PER_SECOND, description=ACCEPTED)]
 
 
-class _Ranged(_Shape):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+class _Ranged(Shape):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class AskBackfill(_Ranged):
     """Occurrences in [from, to) that the schedule itself has not run."""
 
-    id: BackfillId | None = Field(
+    id: ClientId | None = Field(
         None, description="The caller's name of it: the same again finds the same backfill."
     )
     from_: Instant = Field(alias="from")
@@ -41,7 +39,7 @@ class AskBackfill(_Ranged):
     )
 
 
-class DryRun(_Shape):
+class DryRun(Shape):
     """existing: as many of them the schedule has run itself."""
 
     dry_run: bool
@@ -55,7 +53,7 @@ class Backfill(_Ranged):
     """total: occurrences in the range. started, existing: of those that were looked at, as many
     were started, or had been run by the schedule itself."""
 
-    id: BackfillId
+    id: ClientId
     job_id: JobId
     status: BackfillStatus
     from_: Instant = Field(alias="from")
@@ -76,18 +74,18 @@ class AskedBackfill(RootModel[Backfill | DryRun]):
     """What was asked for before, or what it would look at."""
 
 
-class Backfills(_Shape):
+class Backfills(Shape):
     """cursor: of the next page; null on the last one."""
 
     backfills: list[Backfill]
     cursor: str | None
 
 
-class PutGroup(_Shape):
+class PutGroup(Shape):
     max_starts_per_second: Rate
 
 
-class Group(_Shape):
+class Group(Shape):
     """max_starts_per_second: null where the group has no limit."""
 
     group: str
@@ -96,28 +94,28 @@ class Group(_Shape):
     changed_by: str
 
 
-class Groups(_Shape):
+class Groups(Shape):
     """Groups that have a limit. cursor: of the next page; null on the last one."""
 
     groups: list[Group]
     cursor: str | None
 
 
-class MoveGroup(_Shape):
+class MoveGroup(Shape):
     note: str | None = Field(None, description="Why; kept as the reason of each job.")
     cursor: str | None = Field(None, description="From the answer before.")
 
 
-class ResumeGroup(_Shape):
+class ResumeGroup(Shape):
     cursor: str | None = Field(None, description="From the answer before.")
 
 
-class NotMoved(_Shape):
+class NotMoved(Shape):
     job_id: JobId
     reason: str
 
 
-class MovedGroup(_Shape):
+class MovedGroup(Shape):
     """changed: jobs. failed: those that could not be changed. cursor: the same call again with it
     goes on; null when all jobs of the group were looked at."""
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from cronce.handlers.models import Instant, JobId, Run
+from cronce.handlers.models import Instant, JobId, Run, Shape
 from cronce.operate.story import What
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class StoryLine(_Shape):
+class StoryLine(Shape):
     """at: null where nobody wrote down when."""
 
     at: Instant | None
@@ -22,7 +18,7 @@ class StoryLine(_Shape):
     text: str
 
 
-class Dispatch(_Shape):
+class Dispatch(Shape):
     """A record that sent the run. by: the tick that wrote it, or `api`. runs: with it. resent:
     messages of this dispatch that were sent again. looks: how often it was reconciled."""
 
@@ -35,7 +31,7 @@ class Dispatch(_Shape):
     next_look: Instant | None
 
 
-class MissedCount(_Shape):
+class MissedCount(Shape):
     """Occurrences from `first` to `last` that did not run. reason: missed, paused or edited."""
 
     job_id: JobId
@@ -47,7 +43,7 @@ class MissedCount(_Shape):
     recorded_at: Instant | None
 
 
-class Explained(_Shape):
+class Explained(Shape):
     """run: null where it has no row: sent and not claimed, missed, or still to come. searched:
     whether all records that may list it were looked at."""
 
@@ -60,7 +56,7 @@ class Explained(_Shape):
     searched: bool
 
 
-class MissedCounts(_Shape):
+class MissedCounts(Shape):
     """The latest first, at most 100; more: there are older ones."""
 
     missed: list[MissedCount]
@@ -73,7 +69,7 @@ class OpenRun(Run):
     late: bool
 
 
-class Hour(_Shape):
+class Hour(Shape):
     """What was dispatched within the hour that begins at `at`."""
 
     at: Instant
@@ -81,7 +77,7 @@ class Hour(_Shape):
     outcomes: dict[str, int]
 
 
-class Overview(_Shape):
+class Overview(Shape):
     """What was dispatched within from..to. runs: each counts once a dispatch; one that waits more
     than 15 minutes for its retry is dispatched again. outcomes: of those that ended; a status that
     is not there is 0. lateness: first attempts by the bound, in milliseconds, that they started
@@ -102,7 +98,7 @@ class Overview(_Shape):
     complete: bool
 
 
-class ComingRun(_Shape):
+class ComingRun(Shape):
     """dispatched: its message lies in the queue already."""
 
     scheduled_for: Instant
@@ -111,7 +107,7 @@ class ComingRun(_Shape):
     dispatched: bool
 
 
-class ComingJob(_Shape):
+class ComingJob(Shape):
     """total: within the time asked for; at most 60 are listed."""
 
     job_id: JobId
@@ -119,7 +115,7 @@ class ComingJob(_Shape):
     occurrences: list[ComingRun]
 
 
-class Coming(_Shape):
+class Coming(Shape):
     """By the first occurrence of each job."""
 
     now: Instant
@@ -128,7 +124,7 @@ class Coming(_Shape):
     complete: bool
 
 
-class Tick(_Shape):
+class Tick(Shape):
     """last_tick: within a few seconds; null before the first."""
 
     slice: int
@@ -136,12 +132,12 @@ class Tick(_Shape):
     claimed_up_to: Instant | None
 
 
-class OverdueJob(_Shape):
+class OverdueJob(Shape):
     job_id: JobId
     next_run: Instant
 
 
-class Deep(_Shape):
+class Deep(Shape):
     """overdue: jobs whose time passed without a dispatch, oldest first, at most 100. records: that
     should have been reconciled by now; more: than were counted. allowed_targets: what jobs of this
     deployment may reach."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -11,8 +12,8 @@ from pydantic.json_schema import models_json_schema
 
 from cronce import __version__
 from cronce.domain.calendar import NAME
-from cronce.domain.identity import CLIENT_ID
-from cronce.domain.labels import GROUP as GROUP_NAME
+from cronce.domain.identity import CLIENT_ID, JOB_ID
+from cronce.domain.labels import GROUP
 from cronce.handlers import models, models_calendars, models_many, problems
 from cronce.handlers.operations import Operation, Parameter
 
@@ -23,8 +24,6 @@ ABOUT = (
     " all its faults at once. No CORS headers are sent: signed calls come from servers and command"
     " lines, and no browser origin is allowed to make them."
 )
-# Which any operation may answer.
-ALWAYS = (403, 404, 429, 500, 503)
 ETAG = {"description": "The version.", "schema": {"type": "string"}}
 NULL_IS_ABSENT: tuple[type[BaseModel], ...] = (
     models.Dst,
@@ -46,11 +45,14 @@ NULL_IS_ABSENT: tuple[type[BaseModel], ...] = (
     models_many.ResumeGroup,
 )
 VERSIONED = (models.StoredJob, models_calendars.StoredCalendar, models_calendars.PutCalendar)
-JOB_ID = {"$ref": "#/components/parameters/job_id"}
-RUN_ID = {"$ref": "#/components/parameters/run_id"}
-CALENDAR = {"$ref": "#/components/parameters/calendar"}
-BACKFILL_ID = {"$ref": "#/components/parameters/backfill_id"}
-GROUP = {"$ref": "#/components/parameters/group"}
+# Parts of paths, with their forms. A run id that is not one names nothing: 404, as any other.
+IN_PATH: Mapping[str, re.Pattern[str] | None] = {
+    "job_id": JOB_ID,
+    "run_id": None,
+    "calendar": NAME,
+    "backfill_id": CLIENT_ID,
+    "group": GROUP,
+}
 
 
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
@@ -65,13 +67,7 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _schemas(table),
-            "parameters": {
-                "job_id": _job_id(),
-                "run_id": _run_id(),
-                "calendar": _named("calendar", NAME.pattern),
-                "backfill_id": _named("backfill_id", CLIENT_ID.pattern),
-                "group": _named("group", GROUP_NAME.pattern),
-            },
+            "parameters": {name: _in_path(name, form) for name, form in IN_PATH.items()},
             "responses": {str(s): _problem(s) for s in sorted(_statuses(table))},
             "securitySchemes": {
                 "sigv4": {
@@ -92,20 +88,16 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "summary": operation.summary.split(". ")[0].rstrip("."),
         "description": operation.summary,
         "parameters": [
-            *([JOB_ID] if "{job_id}" in operation.path else []),
-            *([RUN_ID] if "{run_id}" in operation.path else []),
-            *([CALENDAR] if "{calendar}" in operation.path else []),
-            *([BACKFILL_ID] if "{backfill_id}" in operation.path else []),
-            *([GROUP] if "{group}" in operation.path else []),
+            *(
+                {"$ref": f"#/components/parameters/{name}"}
+                for name in re.findall(r"{(\w+)}", operation.path)
+            ),
             *(_parameter(p, "query") for p in operation.query),
             *(_parameter(p, "header") for p in operation.headers),
         ],
         "responses": {
             **{str(s): _answer(s, model) for s, model in operation.answers.items()},
-            **{
-                str(s): {"$ref": f"#/components/responses/{s}"}
-                for s in sorted({*operation.problems, *ALWAYS})
-            },
+            **{str(s): {"$ref": f"#/components/responses/{s}"} for s in sorted(operation.problems)},
         },
     }
     if operation.body is not None:
@@ -139,7 +131,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def _statuses(table: Iterable[Operation]) -> set[int]:
-    return {status for o in table for status in (*o.problems, *ALWAYS)}
+    return {status for o in table for status in o.problems}
 
 
 def _schemas(table: Iterable[Operation]) -> dict[str, Any]:
@@ -188,17 +180,8 @@ def _parameter(parameter: Parameter, where: str) -> dict[str, Any]:
     }
 
 
-def _job_id() -> dict[str, Any]:
-    schema = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"}
-    return {"name": "job_id", "in": "path", "required": True, "schema": schema}
-
-
-def _run_id() -> dict[str, Any]:
-    return {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
-
-
-def _named(name: str, pattern: str) -> dict[str, Any]:
-    schema = {"type": "string", "pattern": f"^{pattern}$"}
+def _in_path(name: str, form: re.Pattern[str] | None) -> dict[str, Any]:
+    schema = {"type": "string"} | ({"pattern": f"^{form.pattern}$"} if form else {})
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 

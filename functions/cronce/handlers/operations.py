@@ -12,12 +12,15 @@ from pydantic import BaseModel
 from cronce.control import Control
 from cronce.domain.allowed import parse_allowed
 from cronce.domain.definition import CheckPayload, CheckTarget, JobSpec, parse_job
-from cronce.handlers.request import Request
+from cronce.domain.identity import CLIENT_ID
+from cronce.handlers.request import PAGE, Request
 from cronce.holidays_source import INLINE_YEARS, holidays_from
 from cronce.targets.registry import payload_faults, target_faults
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
-RUNS_PAGE = 100
+# Which any operation may answer, and any that reads a body, were it only to refuse one.
+ALWAYS = frozenset({403, 404, 422, 429, 500, 503})
+OF_A_BODY = frozenset({400, 413})
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Parameter:
 @dataclass(frozen=True)
 class Operation:
     """path: with `{job_id}` where a parameter stands. answers: what each status carries.
-    problems: the statuses beside 404 for no route, 429, 500 and 503, which all have."""
+    conflicts: the statuses of refusals beside those that others have too."""
 
     id: str
     method: Method
@@ -80,7 +83,13 @@ class Operation:
     body_required: bool = True
     query: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
-    problems: tuple[int, ...] = ()
+    conflicts: tuple[int, ...] = ()
+
+    @property
+    def problems(self) -> frozenset[int]:
+        """The statuses of all its refusals."""
+        reads_body = self.method not in ("GET", "DELETE")
+        return ALWAYS.union(self.conflicts, OF_A_BODY if reads_body else ())
 
 
 IF_MATCH = Parameter(
@@ -92,9 +101,16 @@ IF_NONE_MATCH = Parameter(
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
     "The same key again gives the same answer and changes nothing.",
-    {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    {"type": "string", "pattern": f"^{CLIENT_ID.pattern}$"},
 )
-CURSOR = Parameter("cursor", "From the answer before.", {"type": "string"})
+PAGED = (
+    Parameter(
+        "limit",
+        "How many at most.",
+        {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE},
+    ),
+    Parameter("cursor", "From the answer before.", {"type": "string"}),
+)
 
 
 def instant_parameter(name: str, description: str) -> Parameter:
@@ -103,8 +119,3 @@ def instant_parameter(name: str, description: str) -> Parameter:
 
 def word_parameter(name: str, description: str, words: Sequence[str]) -> Parameter:
     return Parameter(name, description, {"type": "string", "enum": list(words)})
-
-
-def limit_of(most: int, absent: int) -> Parameter:
-    schema = {"type": "integer", "minimum": 1, "maximum": most, "default": absent}
-    return Parameter("limit", "How many at most.", schema)

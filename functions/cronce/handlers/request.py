@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -21,10 +21,10 @@ from cronce.domain.identity import (
     CLIENT_ID_FORM,
     JOB_ID,
     JOB_ID_FORM,
-    NO_SEGMENT,
 )
 from cronce.jsontext import parse, plain, pointer
 from cronce.limits import BODY_BYTES
+from cronce.ports import Page
 
 _ETAG = re.compile(r'"?([1-9][0-9]{0,17})"?', re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -34,6 +34,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 UNKNOWN_CALLER = "unknown"
 CALLER_CHARS = 256
 ANY = "*"
+PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,14 @@ class Request:
         value = self.query(name)
         return None if value is None else read_instant(value, f"query:{name}")
 
+    def listed(self, listing: Callable[..., Page]) -> Any:
+        """The Page that the query asks for. listing: takes limit and cursor. Raises Invalid."""
+        limit, cursor = self.number("limit", 1, PAGE, PAGE), self.query("cursor")
+        try:
+            return listing(limit=limit, cursor=cursor)
+        except Invalid as e:
+            raise Invalid([replace(fault, pointer="query:cursor") for fault in e.faults]) from None
+
     def _queries(self) -> Mapping[str, list[str]]:
         many = self.event.get("multiValueQueryStringParameters")
         if many:
@@ -202,14 +211,14 @@ def caller_of(event: Mapping[str, Any]) -> str:
 def check_job_id(text: str) -> str:
     """The id as it stands in a path. One that is percent-encoded is refused even if what it stands
     for would do: IAM policies are compared with the path as written. Raises Invalid."""
-    if JOB_ID.fullmatch(text) and text not in NO_SEGMENT:
+    if JOB_ID.fullmatch(text):
         return text
     detail = f"{unquote(text)!r:.160} is not a job id"
     raise Invalid.one("path:job_id", "bad_id", detail, f"{JOB_ID_FORM}, not percent-encoded")
 
 
 def check_client_id(value: object, at: str) -> str:
-    if isinstance(value, str) and CLIENT_ID.fullmatch(value) and value not in NO_SEGMENT:
+    if isinstance(value, str) and CLIENT_ID.fullmatch(value):
         return value
     raise Invalid.one(at, "bad_id", f"{value!r:.80} is not accepted", CLIENT_ID_FORM)
 
@@ -227,11 +236,3 @@ def read_instant(value: object, at: str) -> datetime:
         pass
     accepted = "an instant such as 2026-11-30T10:00:00Z"
     raise Invalid.one(at, "bad_time", f"{value!r:.60} is not an instant", accepted)
-
-
-def pointing_at(place: str, call: Callable[[], Any]) -> Any:
-    """What `call` returns; faults that it finds are told of `place`."""
-    try:
-        return call()
-    except Invalid as e:
-        raise Invalid([Fault(place, f.code, f.detail, f.accepted) for f in e.faults]) from None

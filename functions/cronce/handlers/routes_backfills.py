@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from cronce.control.backfills import Ask, DryRun
@@ -12,11 +13,10 @@ from cronce.domain.errors import Fault, Invalid
 from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.overlap import OVERLAPS, Overlap
 from cronce.handlers import models_many as models
-from cronce.handlers.operations import CURSOR, Answered, Operation, Parts, limit_of
-from cronce.handlers.request import Request, check_client_id, pointing_at, read_instant
+from cronce.handlers.operations import PAGED, Answered, Operation, Parts
+from cronce.handlers.request import Request, check_client_id, read_instant
 
 T = TypeVar("T")
-PAGE = 100
 FIELDS = ("id", "from", "to", "dry_run", "pace", "overlap")
 
 
@@ -37,12 +37,8 @@ def get_backfill(parts: Parts, request: Request) -> Answered:
 
 def list_backfills(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    limit = request.number("limit", 1, PAGE, PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_backfills(job_id, limit=limit, cursor=request.query("cursor")),
-    )
-    shown = [document(b) for b in page.items if isinstance(b, Backfill)]
+    page = request.listed(partial(parts.control.list_backfills, job_id))
+    shown = [document(backfill) for backfill in page.items]
     return Answered(200, {"backfills": shown, "cursor": page.cursor})
 
 
@@ -151,7 +147,7 @@ OPERATIONS = (
         create_backfill,
         {201: models.Backfill, 200: models.AskedBackfill},
         body=models.AskBackfill,
-        problems=(400, 409, 413, 422),
+        conflicts=(409,),
     ),
     Operation(
         "listBackfills",
@@ -160,8 +156,7 @@ OPERATIONS = (
         "Backfills of a job, by id.",
         list_backfills,
         {200: models.Backfills},
-        query=(limit_of(PAGE, PAGE), CURSOR),
-        problems=(422,),
+        query=PAGED,
     ),
     Operation(
         "getBackfill",
@@ -170,7 +165,6 @@ OPERATIONS = (
         "How far a backfill is.",
         get_backfill,
         {200: models.Backfill},
-        problems=(422,),
     ),
     Operation(
         "cancelBackfill",
@@ -180,6 +174,6 @@ OPERATIONS = (
         " what runs goes on.",
         cancel_backfill,
         {200: models.Backfill},
-        problems=(400, 409, 413, 422),
+        conflicts=(409,),
     ),
 )

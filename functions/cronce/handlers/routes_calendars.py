@@ -14,15 +14,14 @@ from cronce.domain.named import NamedCalendar, check_calendar_name
 from cronce.domain.zones import tzdata_version
 from cronce.handlers import models_calendars as models
 from cronce.handlers.operations import (
-    CURSOR,
     IF_MATCH,
     IF_NONE_MATCH,
+    PAGED,
     Answered,
     Operation,
     Parts,
-    limit_of,
 )
-from cronce.handlers.request import Request, pointing_at
+from cronce.handlers.request import Request
 from cronce.holidays_source import NAMED_YEARS, holidays_from
 from cronce.jsontext import plain
 
@@ -75,12 +74,8 @@ def delete_calendar(parts: Parts, request: Request) -> Answered:
 
 
 def list_calendars(parts: Parts, request: Request) -> Answered:
-    limit = request.number("limit", 1, PAGE, PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_calendars(limit=limit, cursor=request.query("cursor")),
-    )
-    shown = [_document(named) for named in page.items if isinstance(named, NamedCalendar)]
+    page = request.listed(parts.control.list_calendars)
+    shown = [_document(named) for named in page.items]
     return Answered(200, {"calendars": shown, "cursor": page.cursor})
 
 
@@ -167,8 +162,7 @@ OPERATIONS = (
         "Named calendars, by name. Eventually consistent.",
         list_calendars,
         {200: models.Calendars},
-        query=(limit_of(PAGE, PAGE), CURSOR),
-        problems=(422,),
+        query=PAGED,
     ),
     Operation(
         "putCalendar",
@@ -181,7 +175,7 @@ OPERATIONS = (
         {201: models.PutCalendar, 200: models.PutCalendar},
         body=models.Calendar,
         headers=(IF_MATCH, IF_NONE_MATCH),
-        problems=(400, 409, 412, 413, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "getCalendar",
@@ -190,7 +184,7 @@ OPERATIONS = (
         "The calendar: what it excludes, and how many jobs name it.",
         get_calendar,
         {200: models.StoredCalendar},
-        problems=(404, 409, 422),
+        conflicts=(409,),
     ),
     Operation(
         "deleteCalendar",
@@ -200,7 +194,7 @@ OPERATIONS = (
         delete_calendar,
         {204: None},
         headers=(IF_MATCH,),
-        problems=(404, 409, 412, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "replan",
@@ -212,6 +206,6 @@ OPERATIONS = (
         {200: models.Replanned},
         body=models.Replan,
         body_required=False,
-        problems=(400, 404, 409, 413, 422),
+        conflicts=(409,),
     ),
 )

@@ -9,12 +9,10 @@ from cronce.domain.instants import to_api
 from cronce.domain.job import DEFAULT_GROUP
 from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models_many as models
-from cronce.handlers.operations import CURSOR, Answered, Operation, Parts, limit_of
-from cronce.handlers.request import Request, pointing_at
+from cronce.handlers.operations import PAGED, Answered, Operation, Parts
+from cronce.handlers.request import Request
 from cronce.handlers.routes_jobs import read_note
 from cronce.jsontext import Number, Verbatim
-
-PAGE = 100
 
 
 def put_group(parts: Parts, request: Request) -> Answered:
@@ -37,12 +35,8 @@ def delete_group(parts: Parts, request: Request) -> Answered:
 
 
 def list_groups(parts: Parts, request: Request) -> Answered:
-    limit = request.number("limit", 1, PAGE, PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_groups(limit=limit, cursor=request.query("cursor")),
-    )
-    shown = [document(g.name, g) for g in page.items if isinstance(g, Group)]
+    page = request.listed(parts.control.list_groups)
+    shown = [document(group.name, group) for group in page.items]
     return Answered(200, {"groups": shown, "cursor": page.cursor})
 
 
@@ -50,11 +44,8 @@ def pause_group(parts: Parts, request: Request) -> Answered:
     name = _name(request)
     doc = request.optional_object(("note", "cursor"))
     note, cursor = read_note(doc), _cursor(doc)
-    moved = pointing_at(
-        "/cursor",
-        lambda: parts.control.pause_group(
-            name, by=request.caller, note=note, limit=MOST_JOBS, cursor=cursor
-        ),
+    moved = parts.control.pause_group(
+        name, by=request.caller, note=note, limit=MOST_JOBS, cursor=cursor
     )
     return Answered(200, _moved(moved))
 
@@ -62,10 +53,7 @@ def pause_group(parts: Parts, request: Request) -> Answered:
 def resume_group(parts: Parts, request: Request) -> Answered:
     name = _name(request)
     cursor = _cursor(request.optional_object(("cursor",)))
-    moved = pointing_at(
-        "/cursor",
-        lambda: parts.control.resume_group(name, by=request.caller, limit=MOST_JOBS, cursor=cursor),
-    )
+    moved = parts.control.resume_group(name, by=request.caller, limit=MOST_JOBS, cursor=cursor)
     return Answered(200, _moved(moved))
 
 
@@ -127,8 +115,7 @@ OPERATIONS = (
         "Groups that have a limit, by name. Jobs of a group: `GET /jobs?group=`.",
         list_groups,
         {200: models.Groups},
-        query=(limit_of(PAGE, PAGE), CURSOR),
-        problems=(422,),
+        query=PAGED,
     ),
     Operation(
         "getGroup",
@@ -137,7 +124,6 @@ OPERATIONS = (
         "The limit of a group.",
         get_group,
         {200: models.Group},
-        problems=(422,),
     ),
     Operation(
         "putGroup",
@@ -148,7 +134,6 @@ OPERATIONS = (
         put_group,
         {200: models.Group},
         body=models.PutGroup,
-        problems=(400, 413, 422),
     ),
     Operation(
         "deleteGroup",
@@ -157,7 +142,6 @@ OPERATIONS = (
         "Take the limit off; the jobs stay.",
         delete_group,
         {204: None},
-        problems=(422,),
     ),
     Operation(
         "pauseGroup",
@@ -169,7 +153,6 @@ OPERATIONS = (
         {200: models.MovedGroup},
         body=models.MoveGroup,
         body_required=False,
-        problems=(400, 413, 422),
     ),
     Operation(
         "resumeGroup",
@@ -180,6 +163,5 @@ OPERATIONS = (
         {200: models.MovedGroup},
         body=models.ResumeGroup,
         body_required=False,
-        problems=(400, 413, 422),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import blake2b
 from typing import cast, get_args
 
@@ -14,22 +15,20 @@ from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models
 from cronce.handlers.documents import job_document, jobs_document, written_tree
 from cronce.handlers.operations import (
-    CURSOR,
     IDEMPOTENCY_KEY,
     IF_MATCH,
     IF_NONE_MATCH,
+    PAGED,
     Answered,
     Operation,
     Parameter,
     Parts,
-    limit_of,
     word_parameter,
 )
 from cronce.handlers.problems import KeyReused
-from cronce.handlers.request import ANY, Request, pointing_at
+from cronce.handlers.request import ANY, Request
 from cronce.jsontext import merge
 
-PAGE = 100
 NOTE_CHARS = 200
 STATES: tuple[str, ...] = get_args(JobStatus)
 REPLACED_WHOLE = frozenset({"schedule", "target"})
@@ -164,13 +163,7 @@ def list_jobs(parts: Parts, request: Request) -> Answered:
     if group is not None and not is_group(group):
         raise Invalid.one("query:group", "bad_group", f"{group!r:.80} is not one", GROUP_FORM)
     status = cast(JobStatus | None, request.word("status", STATES))
-    limit = request.number("limit", 1, PAGE, PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_jobs(
-            group=group, status=status, limit=limit, cursor=request.query("cursor")
-        ),
-    )
+    page = request.listed(partial(parts.control.list_jobs, group=group, status=status))
     return Answered(200, jobs_document(page.items, page.cursor))
 
 
@@ -185,10 +178,8 @@ OPERATIONS = (
         query=(
             Parameter("group", "Only of this group.", {"type": "string"}),
             word_parameter("status", "Only in this state.", STATES),
-            limit_of(PAGE, PAGE),
-            CURSOR,
+            *PAGED,
         ),
-        problems=(422,),
     ),
     Operation(
         "createJob",
@@ -200,7 +191,7 @@ OPERATIONS = (
         {201: models.StoredJob},
         body=models.Job,
         headers=(IDEMPOTENCY_KEY,),
-        problems=(400, 409, 413, 422),
+        conflicts=(409,),
     ),
     Operation(
         "putJob",
@@ -212,7 +203,7 @@ OPERATIONS = (
         {201: models.StoredJob, 200: models.StoredJob},
         body=models.Job,
         headers=(IF_MATCH, IF_NONE_MATCH),
-        problems=(400, 409, 412, 413, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "getJob",
@@ -221,7 +212,7 @@ OPERATIONS = (
         "The job: what was written, and its status.",
         get_job,
         {200: models.StoredJob},
-        problems=(404, 409, 422),
+        conflicts=(409,),
     ),
     Operation(
         "deleteJob",
@@ -232,7 +223,7 @@ OPERATIONS = (
         delete_job,
         {204: None},
         headers=(IF_MATCH,),
-        problems=(404, 409, 412, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "patchJob",
@@ -244,7 +235,7 @@ OPERATIONS = (
         {200: models.StoredJob},
         body=models.JobPatch,
         headers=(IF_MATCH,),
-        problems=(400, 404, 409, 412, 413, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "pauseJob",
@@ -256,7 +247,7 @@ OPERATIONS = (
         body=models.Pause,
         body_required=False,
         headers=(IF_MATCH,),
-        problems=(400, 404, 409, 412, 413, 422),
+        conflicts=(409, 412),
     ),
     Operation(
         "resumeJob",
@@ -266,6 +257,6 @@ OPERATIONS = (
         resume_job,
         {200: models.StoredJob},
         headers=(IF_MATCH,),
-        problems=(400, 404, 409, 412, 413, 422),
+        conflicts=(409, 412),
     ),
 )

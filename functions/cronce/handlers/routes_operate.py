@@ -217,7 +217,6 @@ OPERATIONS = (
         " Also of one that has no record yet.",
         explain_run,
         {200: models.Explained},
-        problems=(404, 422),
     ),
     Operation(
         "listMissed",
@@ -226,7 +225,6 @@ OPERATIONS = (
         "Occurrences of a job that were counted instead of run, the latest first.",
         list_missed,
         {200: models.MissedCounts},
-        problems=(422,),
     ),
     Operation(
         "overview",
@@ -240,7 +238,6 @@ OPERATIONS = (
             instant_parameter("from", "Dispatched at or after; 12 hours before `to` by default."),
             instant_parameter("to", "Dispatched at or before; now by default."),
         ),
-        problems=(422,),
     ),
     Operation(
         "coming",
@@ -261,7 +258,6 @@ OPERATIONS = (
                 },
             ),
         ),
-        problems=(422,),
     ),
     Operation(
         "deepHealth",

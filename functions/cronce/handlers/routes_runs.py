@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import cast
 
 from cronce import limits
 from cronce.domain.errors import Invalid
-from cronce.domain.run import ATTENTION, Run, RunStatus
+from cronce.domain.run import ATTENTION, RunStatus
 from cronce.handlers import models
 from cronce.handlers.documents import run_document, runs_document
 from cronce.handlers.operations import (
-    CURSOR,
     IDEMPOTENCY_KEY,
-    RUNS_PAGE,
+    PAGED,
     Answered,
     Operation,
     Parts,
     instant_parameter,
-    limit_of,
     word_parameter,
 )
-from cronce.handlers.request import Request, check_client_id, pointing_at
+from cronce.handlers.request import Request, check_client_id
 
 ENDED_BADLY = tuple(sorted(ATTENTION))
 DAY = timedelta(days=1)
@@ -42,13 +41,8 @@ def get_run(parts: Parts, request: Request) -> Answered:
 
 def list_runs(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    limit = request.number("limit", 1, RUNS_PAGE, RUNS_PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_runs(job_id, limit=limit, cursor=request.query("cursor")),
-    )
-    runs = cast(tuple[Run, ...], page.items)
-    return Answered(200, runs_document(runs, page.cursor))
+    page = request.listed(partial(parts.control.list_runs, job_id))
+    return Answered(200, runs_document(page.items, page.cursor))
 
 
 def redrive_run(parts: Parts, request: Request) -> Answered:
@@ -65,7 +59,6 @@ def cancel_run(parts: Parts, request: Request) -> Answered:
 
 def list_attention(parts: Parts, request: Request) -> Answered:
     now = parts.control.ports.clock.now()
-    cursor = request.query("cursor")
     to = request.instant("to")
     latest = min(to or now + DAY, now + DAY)
     earliest = request.instant("from") or (to or now) - DEFAULT_RANGE
@@ -74,13 +67,8 @@ def list_attention(parts: Parts, request: Request) -> Answered:
         raise Invalid.one("query:from", "bad_range", detail, "an earlier instant")
     earliest = max(earliest, now - timedelta(seconds=limits.HISTORY[1]) - DAY)
     status = cast(RunStatus | None, request.word("status", ENDED_BADLY))
-    limit = request.number("limit", 1, RUNS_PAGE, RUNS_PAGE)
-    page = pointing_at(
-        "query:cursor",
-        lambda: parts.control.list_attention(
-            earliest=earliest, latest=latest, status=status, limit=limit, cursor=cursor
-        ),
-    )
+    listing = partial(parts.control.list_attention, earliest=earliest, latest=latest, status=status)
+    page = request.listed(listing)
     return Answered(200, runs_document(page.items, page.cursor))
 
 
@@ -109,7 +97,7 @@ OPERATIONS = (
         body=models.RunNow,
         body_required=False,
         headers=(IDEMPOTENCY_KEY,),
-        problems=(400, 404, 409, 413, 422),
+        conflicts=(409,),
     ),
     Operation(
         "listRuns",
@@ -118,8 +106,7 @@ OPERATIONS = (
         "The runs of a job, the latest occurrence first; also of a job that was deleted.",
         list_runs,
         {200: models.Runs},
-        query=(limit_of(RUNS_PAGE, RUNS_PAGE), CURSOR),
-        problems=(404, 422),
+        query=PAGED,
     ),
     Operation(
         "getRun",
@@ -128,7 +115,6 @@ OPERATIONS = (
         "One run. A run that is dispatched and not yet claimed may have no record yet.",
         get_run,
         {200: models.Run},
-        problems=(404, 422),
     ),
     Operation(
         "redriveRun",
@@ -137,7 +123,7 @@ OPERATIONS = (
         "Give a failed run new attempts; the attempts go on counting.",
         redrive_run,
         {202: models.Run},
-        problems=(400, 404, 409, 413, 422),
+        conflicts=(409,),
     ),
     Operation(
         "cancelRun",
@@ -146,7 +132,7 @@ OPERATIONS = (
         "End an open run. What a live attempt still does is refused; a cancelled run stays so.",
         cancel_run,
         {200: models.Run},
-        problems=(400, 404, 409, 413, 422),
+        conflicts=(409,),
     ),
     Operation(
         "listAttention",
@@ -160,9 +146,7 @@ OPERATIONS = (
             word_parameter("status", "Only those that ended so.", ENDED_BADLY),
             instant_parameter("from", "Ended at or after; a week before `to` by default."),
             instant_parameter("to", "Ended at or before; now by default."),
-            limit_of(RUNS_PAGE, RUNS_PAGE),
-            CURSOR,
+            *PAGED,
         ),
-        problems=(422,),
     ),
 )

@@ -116,7 +116,7 @@ OPERATIONS = (
             ),
             instant_parameter("after", "Look from here on; now by default."),
         ),
-        problems=(404, 409, 422),
+        conflicts=(409,),
     ),
     Operation(
         "preview",
@@ -126,6 +126,5 @@ OPERATIONS = (
         preview,
         {200: models.Occurrences},
         body=models.Preview,
-        problems=(400, 413, 422),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from cronce.domain.definition import FIELDS
 from cronce.domain.zones import tzdata_version
 from cronce.handlers.api import OPERATIONS
 from cronce.handlers.openapi import openapi
+from cronce.handlers.operations import IDEMPOTENCY_KEY
 from cronce.jsontext import plain
 
 from .conftest import Api
@@ -105,6 +107,26 @@ def test_the_schema_of_a_job_names_what_is_read(document: Any) -> None:
     assert schema["required"] == ["schedule", "target"]
     assert schema["additionalProperties"] is False
     assert '"null"' not in json.dumps(schema)
+
+
+def test_no_name_may_be_what_no_url_can_say(document: Any) -> None:
+    forms = {node["pattern"] for node in walk(document) if isinstance(node.get("pattern"), str)} | {
+        IDEMPOTENCY_KEY.schema["pattern"]
+    }
+    names = [form for form in forms if "._-" in form]
+    assert len(names) == 3
+    for form in names:
+        assert re.search(form, "a.b") and re.search(form, "a..")
+        assert not re.search(form, ".") and not re.search(form, "..")
+
+
+def test_every_operation_tells_of_parameters_that_it_does_not_have(over_memory: Api) -> None:
+    for operation in OPERATIONS:
+        path = re.sub(r"{\w+}", "a", operation.path)
+        # `call` holds the answer to what is documented.
+        answer = over_memory.call(operation.method, path, query={"verbose": "1"})
+        assert answer.status == 422
+        assert answer.faults == [("query:verbose", "unknown_parameter")]
 
 
 def test_it_is_openapi_3_1(document: Any) -> None:
