@@ -107,7 +107,7 @@ def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
     """All messages at once. Of those whose lease has expired one is taken over afterwards, alone;
     the others become visible then, for workers of their own."""
     report = BatchReport()
-    w.ports.queue.hide([d.receipt for d in deliveries], w.settings.lease)
+    _hide(w, deliveries, w.settings.lease)
     steps = w.ports.threads.each(lambda d: _guarded(w, d, report), deliveries)
     expired = [(n, step) for n, step in enumerate(steps) if isinstance(step, TakeOver)]
     for n, _ in expired[1:]:

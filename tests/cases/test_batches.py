@@ -97,6 +97,36 @@ def test_b30_failed_jobs_are_recorded_and_the_function_succeeds(
     assert kit.queue.waiting == []
 
 
+def test_b30_infrastructure_that_fails_every_one_raises_nothing(functions: Functions) -> None:
+    kit = functions.kit
+    due_at_once(kit, ["a", "b"])
+
+    def troubled(job_id: str) -> Any:
+        raise Throttled("no")
+
+    kit.store.read_job = troubled  # type: ignore[method-assign]
+    received, returned = functions.work()
+    assert returned == [m.message_id for m in received]
+    assert len(returned) == 2
+    assert kit.target.calls == []
+
+
+def test_b30_a_queue_that_does_not_answer_keeps_nobody_from_running(functions: Functions) -> None:
+    """Left as they are, the messages stay hidden by the queue's own timeout: nothing else has
+    them."""
+    kit = functions.kit
+    due_at_once(kit, ["a", "b"])
+
+    def troubled(receipts: Any, seconds: int) -> None:
+        raise Throttled("no")
+
+    kit.queue.hide = troubled  # type: ignore[method-assign]
+    _, returned = functions.work()
+    assert returned == []
+    assert (kit.statuses("a"), kit.statuses("b")) == (["succeeded"], ["succeeded"])
+    assert kit.observer.of("hide_failed")
+
+
 def test_b30_an_event_without_records_is_nothing(functions: Functions) -> None:
     assert worker.handler({}, Context()) == {"batchItemFailures": []}
 
