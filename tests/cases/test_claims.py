@@ -227,10 +227,10 @@ def test_b08_a_worker_stopped_in_the_middle_is_followed_by_another(stages: Stage
 
 
 class HungThreads:
-    """Nothing that is started comes back."""
+    """Nothing that is started comes back. meanwhile: what happens when it is waited for."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, kit: Kit, meanwhile: Callable[[], object]) -> None:
+        self._kit, self._meanwhile = kit, meanwhile
 
     def each(self, work: Any, items: Any) -> list[Any]:
         return [work(item) for item in items]
@@ -240,14 +240,25 @@ class HungThreads:
 
     def wait(self, seconds: float) -> bool:
         self._kit.clock.advance(seconds)
+        self._meanwhile()
         return False
 
 
-def test_b08_a_process_whose_target_outlives_its_timeout_ends(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("end", "status", "after"), [("timeout", "retrying", 22), ("cancelled", "cancelled", 10)]
+)
+def test_b08_a_process_whose_call_is_not_wanted_any_more_ends(
+    monkeypatch: pytest.MonkeyPatch, end: str, status: str, after: int
 ) -> None:
+    """Its target outlived its timeout, or its renewal was refused: a call cannot be called back."""
+
+    def meanwhile() -> None:
+        [run] = kit.runs("a")
+        if end == "cancelled" and run.status == "running":
+            kit.control.cancel_run("a", run.key.run_id, by="me")
+
     kit = Kit(NOON)
-    kit.ports = replace(kit.ports, threads=HungThreads(kit))
+    kit.ports = replace(kit.ports, threads=HungThreads(kit, meanwhile))
     functions = Functions(kit, monkeypatch)
 
     def exits(code: int) -> None:
@@ -259,9 +270,10 @@ def test_b08_a_process_whose_target_outlives_its_timeout_ends(
     with pytest.raises(Killed):
         functions.work()
     assert kit.observer.of("process_ended")
+    assert bool(kit.observer.of("lease_lost")) == (end == "cancelled")
     [run] = kit.runs("a")
-    assert (run.status, run.entries[0].outcome) == ("retrying", "timed_out")
-    assert run.entries[0].finished_at == later(60 + 22)
+    assert run.status == status
+    assert kit.clock.now() == later(60 + after)
     kit.clock.advance(worker.VISIBLE_AGAIN)
     assert kit.queue.receive()
 
