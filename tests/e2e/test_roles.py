@@ -6,12 +6,13 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from cronce import limits
 from cronce.cli.emulator import Emulator
@@ -42,10 +43,12 @@ GRANTS = [
     ("dispatcher", "FindDue"),
     ("dispatcher", "Advance"),
     ("dispatcher", "Send"),
+    ("dispatcher", "Announce"),
     ("worker", "Run"),
     ("worker", "Receive"),
     ("worker", "Retry"),
     ("worker", "PutAside"),
+    ("worker", "Announce"),
     ("watch", "LookAtDue"),
 ]
 
@@ -133,21 +136,36 @@ class Stage:
         )
         api = [
             self.asked(lambda: self.put(f"{name}.later", later)),
-            self.asked(lambda: self.put(name, whole_second(datetime.now(UTC)))),
+            self.asked(lambda: self.put(f"{name}.broken", later)),
+            self.asked(lambda: self.put(name, soon())),
+            self.asked(lambda: self.put(f"{name}.fails", soon(), "status/410")),
             self.asked(lambda: list(self.api.list_jobs())),
             self.asked(lambda: list(self.api.list_jobs(group="e2e"))),
         ]
+        self.spoil(f"{name}.broken")
         watched = self.invoke("watch")
         wait = (later - ahead - datetime.now(UTC)).total_seconds() + 1
         time.sleep(max(0.0, wait))  # until a tick, and no longer the API, has to dispatch it
         return {"api": all(api), "watch": watched, "dispatcher": self.invoke("dispatcher")}
 
-    def put(self, name: str, at: datetime) -> None:
+    def spoil(self, name: str) -> None:
+        """The dispatcher cannot plan the job, so it has something to announce."""
+        with suppress(ClientError):
+            self.client_of("dynamodb").update_item(
+                TableName=self.running.outputs["TableName"],
+                Key={"pk": {"S": f"JOB#{name}"}, "sk": {"S": "JOB"}},
+                UpdateExpression="SET #plan = :text",
+                ConditionExpression="attribute_exists(pk)",
+                ExpressionAttributeNames={"#plan": "plan"},
+                ExpressionAttributeValues={":text": {"S": "nobody can read this"}},
+            )
+
+    def put(self, name: str, at: datetime, path: str = "fail-until/2") -> None:
         self.api.put_job(
             name,
             {
                 "schedule": {"at": f"{at:%Y-%m-%dT%H:%M:%SZ}"},
-                "target": {"http": {"url": f"{self.hooks.url}/fail-until/2"}},
+                "target": {"http": {"url": f"{self.hooks.url}/{path}"}},
                 "retry": {"max_attempts": 2, "backoff": "1s"},
             },
         )
@@ -163,6 +181,10 @@ class Stage:
 
 def whole_second(at: datetime) -> datetime:
     return (at + timedelta(seconds=2)).replace(microsecond=0)
+
+
+def soon() -> datetime:
+    return whole_second(datetime.now(UTC))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,9 @@ from pathlib import Path
 from cronce.cli import cdk, emulator, process, toolchain
 from cronce.cli.emulator import Emulator
 
-CHOICES = cdk.Choices("cronce", "emulator", ["http://127.0.0.1:*"], ["127.0.0.0/8"])
+CHOICES = cdk.Choices(
+    "cronce", "emulator", ["http://127.0.0.1:*"], ["127.0.0.0/8"], event_bus="own"
+)
 
 
 @contextmanager
