@@ -200,13 +200,14 @@ def _is_bootstrapped(running: Emulator) -> bool:
 def _read(folder: Path) -> Emulator | None:
     try:
         record = json.loads((folder / _RECORD).read_text())
-        return Emulator(home=folder, **record | {"choices": Choices(**record["choices"])})
+        own = {name: record.pop(name) for name in ("port", "pid", "outputs")}
+        return Emulator(home=folder, **own, choices=Choices(**{"profile": "emulator", **record}))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def _write(emulator: Emulator) -> None:
-    record = {name: value for name, value in asdict(emulator).items() if name != "home"}
+    own = {"port": emulator.port, "pid": emulator.pid, "outputs": emulator.outputs}
     draft = emulator.home / f".{_RECORD}"
-    draft.write_text(json.dumps(record, indent=1))
+    draft.write_text(json.dumps({**own, **asdict(emulator.choices)}, indent=1))
     draft.replace(emulator.home / _RECORD)
