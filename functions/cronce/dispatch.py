@@ -19,7 +19,7 @@ from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.instants import seconds, to_wire
 from cronce.domain.job import DEFAULT_GROUP, misfire_of, schedule_of
 from cronce.domain.outcome import of_error, of_missed, of_overdue
-from cronce.domain.plan import Plan, plan
+from cronce.domain.plan import Misfire, Plan, plan
 from cronce.domain.record import MAX_RUNS, DispatchRecord, Sent, first_look
 from cronce.domain.replan import settled, taken_up
 from cronce.domain.stamps import news, stamp_for, stamp_of
@@ -229,8 +229,10 @@ def plan_visit(
     calendars: Calendars,
     *,
     horizon: float | None = None,
+    misfire: Misfire | None = None,
 ) -> Visit:
-    """horizon: seconds ahead of now; the settings' by default. Raises Unplannable, Unavailable."""
+    """horizon: seconds ahead of now; the settings' by default. misfire: instead of the job's own.
+    Raises Unplannable, Unavailable."""
     calendar = calendars.of(item.plan)
     schedule, current = taken_up(
         uid=item.uid,
@@ -244,7 +246,7 @@ def plan_visit(
     p = plan(
         uid=item.uid,
         schedule=schedule,
-        misfire=misfire_of(item.plan),
+        misfire=misfire or misfire_of(item.plan),
         current=current,
         now=now,
         horizon=seconds(settings.horizon if horizon is None else horizon),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from cronce.domain.errors import WrongState
 from cronce.domain.instants import from_wire, to_api
 from cronce.domain.job import StoredJob
 from cronce.targets.contract import Call
-from simulation.kernel import START
+from simulation.kernel import START, Killed
 from support.stage import Stage
 
 Stages = Callable[..., Stage]
@@ -298,3 +299,90 @@ def test_what_was_counted_as_paused_is_not_cancelled_by_the_next_pause(stages: S
     stage.run_to(1_000)
     assert missed(stage) == [(600, 600, 1, "run_once", "paused")]
     assert stage.statuses() == ["missed"]
+
+
+def twice(stage: Stage) -> list[int]:
+    """Occurrences that are counted and were executed."""
+    counted = missed(stage)
+    return [s for s in ran(stage) if any(first <= s <= last for first, last, *_ in counted)]
+
+
+OUTAGE = {"policy": "run_all", "window": "1h", "cap": 20}
+
+
+def after_an_outage(stages: Stages) -> Stage:
+    stage = stages(ticks=False)
+    stage.put(schedule={"rate": 10}, misfire=OUTAGE)
+    stage.run_to(695)
+    return stage
+
+
+@pytest.mark.parametrize("verb", ["pause", "edit", "delete"])
+def test_what_a_change_leaves_over_of_an_outage_is_counted_with_its_reason(
+    stages: Stages, verb: str
+) -> None:
+    """190 was the last one dispatched ahead. The late ones fire 20 at a time; what is not late
+    comes with them."""
+    stage = after_an_outage(stages)
+    if verb == "edit":
+        stage.put(schedule={"rate": 3600}, misfire=OUTAGE)
+    else:
+        stage.api(lambda c: c.pause("a", by="me") if verb == "pause" else c.delete("a"))
+    stage.run(120)
+    reason = "paused" if verb == "pause" else "edited"
+    assert missed(stage) == [(400, 600, 21, "run_all", reason)]
+    assert [int(stage.second(r.key.scheduled_for)) for r in stage.runs()] == [
+        *range(10, 400, 10),
+        *range(610, 700, 10),
+    ]
+    assert twice(stage) == []
+
+
+def test_a_pause_that_dies_on_its_way_leaves_nothing_counted_that_runs(stages: Stages) -> None:
+    for n in range(1, 50):
+        stage = after_an_outage(stages)
+        stage.doom = ("api", stage.writes["api"] + n)
+        with suppress(Killed):
+            stage.api(lambda control: control.pause("a", by="me"))
+        for _ in range(3):
+            stage.tick()
+            stage.run(MINUTE)
+        assert twice(stage) == [], n
+        if not stage.died:
+            break
+    assert n > 5
+
+
+def test_an_edit_of_a_paused_job_keeps_what_fell_into_the_pause(stage: Stage) -> None:
+    stage.put(schedule={"rate": 600})
+    stage.run_to(700)
+    stage.api(lambda control: control.pause("a", by="me"))
+    stage.run_to(2_000)
+    stage.put(schedule={"rate": 300})
+    stage.run_to(2_950)
+    stage.api(lambda control: control.resume("a", by="me"))
+    stage.run_to(3_300)
+    assert ran(stage) == [600, 3200]
+    assert missed(stage) == [
+        (1200, 1800, 2, "run_once", "paused"),
+        (2300, 2900, 3, "run_once", "paused"),
+    ]
+
+
+def test_the_slower_of_two_resumes_counts_nothing_that_runs(stages: Stages) -> None:
+    """It looks at its clock after 400 and loses; the one before it has begun to run 400."""
+    lost = 0
+    for ahead in range(2, 20):
+        stage = stages(poll=5)
+        stage.put(schedule={"rate": 10})
+        stage.run_to(100)
+        stage.api(lambda control: control.pause("a", by="me"))
+        stage.run_to(400 - ahead / 1000)
+        stage.spawn(lambda control: control.resume("a", by="me"))
+        stage.run(0.02)
+        stage.api(lambda control: control.resume("a", by="me"))
+        stage.run(40)
+        assert twice(stage) == [], ahead
+        assert {410, 420, 430} <= set(ran(stage))
+        lost += any(last >= 400 for _, last, *_ in missed(stage))
+    assert lost

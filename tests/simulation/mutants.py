@@ -351,4 +351,4 @@ def counted_without_looking_for_runs() -> list[Patch]:
 
 @mutant
 def edits_forget_what_was_due() -> list[Patch]:
-    return [(base.Base, "_settle", lambda self, job, now: None)]
+    return [(base.Base, "_settle", lambda self, job, now, reason: False)]

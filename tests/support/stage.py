@@ -95,14 +95,18 @@ class Stage:
 
     def api(self, ask: Callable[[Control], T]) -> T:
         """One request, done when this returns."""
-        process = self.kernel.process("api")
-        control = Control(self.ports(process), self.settings)
-        strand = self.kernel.spawn(process, lambda: ask(control))
+        strand = self.spawn(ask)
         while not strand.done:
             self.kernel.run(self.kernel.now + CALL_MS)
         if strand.error is not None:
             raise strand.error
         return strand.value  # type: ignore[return-value]
+
+    def spawn(self, ask: Callable[[Control], object]) -> Strand:
+        """One request, which has only begun."""
+        process = self.kernel.process("api")
+        control = Control(self.ports(process), self.settings)
+        return self.kernel.spawn(process, lambda: ask(control))
 
     def run(self, seconds: float) -> None:
         """Everything that happens within so many seconds."""

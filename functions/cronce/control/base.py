@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from cronce.calendars import Calendars
 from cronce.dispatch import dispatch, plan_visit
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
-from cronce.domain.instants import seconds
-from cronce.domain.job import Job
+from cronce.domain.job import Job, misfire_of
 from cronce.domain.message import Message
 from cronce.domain.overlap import Lock
-from cronce.domain.plan import first_due, passed_over
+from cronce.domain.plan import Misfire, first_due, passed_over
 from cronce.domain.record import Sent
 from cronce.domain.run import Run
 from cronce.domain.schedule import Schedule
@@ -21,58 +20,74 @@ from cronce.ports import DueJob, DueRun, Outgoing, Ports
 from cronce.settings import Settings
 from cronce.visits import TickReport, Visit
 
+# The first may leave over what its policy keeps for later ticks; each dispatches some hundreds.
+MOST_VISITS = 8
+
 
 @dataclass(frozen=True)
 class Base:
     ports: Ports
     settings: Settings
 
-    def _settle(self, job: Job, now: datetime) -> bool:
-        """Dispatches what was intended up to now, before the schedule that intended it goes away.
-        True: the row was advanced. Raises Unavailable: then nothing was changed. What cannot be
-        planned intends nothing."""
-        due = due_job(job)
-        if due is None or due.next.scheduled_for > now:
-            return False
+    def _close(self, job: Job, now: datetime, reason: str) -> bool:
+        """Accounts for everything up to now, before the schedule that intended it goes away. Of an
+        active job it is dispatched; what a visit leaves over of an outage is counted, with the
+        reason. Of a paused one it is counted as paused.
+
+        True: the row was advanced. Raises Unavailable: again goes on from there. What cannot be
+        planned intends nothing.
+        """
         try:
-            visit = self._planned_up_to(due, now)
+            if job.status == "paused":
+                self._count_paused(job, now)
+                return False
+            return self._settle(job, now, reason)
         except Unplannable as e:
             self.ports.observer.event("not_settled", job=job.job_id, reason=str(e))
             return False
-        report = self._dispatch([visit], now)
-        if report.failed:
-            raise Unavailable("what was due could not be dispatched")
-        assert visit.plan is not None
-        assert visit.schedule is not None
-        rest = visit.plan.next
-        if rest is not None and rest.scheduled_for <= now:
-            self._record_gap(job, visit.schedule, rest.scheduled_for - seconds(1), now, "edited")
-        return True
 
-    def _planned_up_to(self, due: DueJob, now: datetime) -> Visit:
-        """What was intended up to now: jitter puts its due time off until later."""
+    def _settle(self, job: Job, now: datetime, reason: str) -> bool:
+        due = due_job(job)
+        for n in range(MOST_VISITS):
+            if due is None or due.next.scheduled_for > now:
+                return n > 0
+            visit = self._planned_up_to(due, now, None if n == 0 else reason)
+            if self._dispatch([visit], now).failed:
+                raise Unavailable("what was due could not be dispatched")
+            p = visit.plan
+            assert p is not None
+            due = replace(due, next=p.next, runs_planned=p.runs_planned) if p.next else None
+        raise Unavailable("more is due than one call dispatches")
+
+    def _planned_up_to(self, due: DueJob, now: datetime, reason: str | None) -> Visit:
+        """What was intended up to now: jitter puts its due time off until later. With a reason
+        nothing late is left over: it is counted.
+
+        Only what is late is ever counted: should the change not come about, the job goes on as it
+        was, and workers ask for the count of what is late (`judge.py`).
+        """
         calendars = Calendars(self.ports.store)
         jitter = calendars.schedule(due.plan).jitter
-        return plan_visit(due, now, self.settings, calendars, horizon=jitter).only_up_to(now)
+        own = misfire_of(due.plan)
+        misfire = own if reason is None else Misfire("skip", own.grace, own.late_limit)
+        visit = plan_visit(due, now, self.settings, calendars, horizon=jitter, misfire=misfire)
+        visit = visit.only_up_to(now)
+        if reason is None or visit.plan is None or visit.plan.missed is None:
+            return visit
+        missed = replace(visit.plan.missed, policy=own.policy, reason=reason)
+        return replace(visit, plan=replace(visit.plan, missed=missed))
+
+    def _count_paused(self, job: Job, now: datetime) -> None:
+        schedule = self.schedule_of(job)
+        first = first_due(job.uid, schedule, job.changed_at)
+        policy = job.misfire().policy
+        missed = passed_over(schedule, first, now, policy=policy, reason="paused")
+        if missed is not None:
+            record_missed(self.ports, job.job_id, job.uid, schedule, missed, now)
 
     def schedule_of(self, job: Job) -> Schedule:
         """With the calendar that it names. Raises Unplannable, Unavailable."""
         return Calendars(self.ports.store).schedule(job.plan)
-
-    def _record_gap(
-        self, job: Job, schedule: Schedule, after: datetime, until: datetime, reason: str
-    ) -> None:
-        """Occurrences in (after, until] that nobody will run, counted."""
-        missed = passed_over(
-            schedule,
-            first_due(job.uid, schedule, after),
-            until,
-            policy=job.misfire().policy,
-            reason=reason,
-        )
-        if missed is None:
-            return
-        record_missed(self.ports, job.job_id, job.uid, schedule, missed, until)
 
     def _dispatch_ahead(self, job: Job) -> None:
         due = due_job(job)

@@ -83,7 +83,7 @@ class JobControl(Base):
         for _ in range(EDIT_TRIES):
             stored = self.get(job_id)
             _check_preconditions(job_id, stored, if_match, False)
-            self._settle(stored.job, self.ports.clock.now())
+            self._close(stored.job, self.ports.clock.now(), "edited")
             if self.ports.store.delete_job(stored.job):
                 self.ports.observer.event("job_deleted", job=job_id)
                 self._wake(stored.lock)
@@ -145,8 +145,6 @@ class JobControl(Base):
             if job.status == "ended":
                 raise WrongState(f"job {job_id!r}", job.status, "resume")
             schedule = self.schedule_of(job)
-            if job.status == "paused":
-                self._record_gap(job, schedule, job.changed_at, now, "paused")
             then = first_due(job.uid, schedule, now)
             plan = stamped(job.plan, stamp_for(schedule, then))
             status: JobStatus = "active" if then else "ended"
@@ -194,7 +192,7 @@ class JobControl(Base):
             group=spec.group,
         )
         if replan:
-            self._settle(stored.job, now)
+            self._close(stored.job, now, "edited")
             then = first_due(job.uid, spec.schedule, now) if job.status != "paused" else None
             job = replace(job, plan=_plan(spec, then))
             status = "paused" if job.status == "paused" else "active"
@@ -227,7 +225,7 @@ class JobControl(Base):
             changed = change(stored, now)
             if changed is None:
                 return stored
-            if self._settle(stored.job, now):
+            if self._close(stored.job, now, "paused"):
                 # What it dispatched counts, and may have been the last.
                 stored = self.get(job_id)
                 _check_preconditions(job_id, stored, if_match, False)

@@ -13,6 +13,7 @@ from cronce.domain.job import Job, StoredJob
 from cronce.domain.message import Message
 from cronce.domain.overlap import lock_of
 from cronce.domain.plan import Missed
+from cronce.domain.replan import MARGIN
 from cronce.domain.schedule import jittered
 from cronce.domain.stamps import calendar_of
 
@@ -45,12 +46,16 @@ Verdict = Proceed | Cancel | Skip | Miss
 
 def needs_missed(message: Message, stored: StoredJob | None, now: datetime) -> bool:
     """Whether a `missed` record could cover the occurrence: it is late, by the clock of anybody who
-    counts, or was planned by another generation. Only then is the table asked."""
+    counts; was planned by another generation; or a call of the API that came too late to change the
+    job had already counted up to it. Only then is the table asked."""
     if stored is None or message.key.trigger or stored.job.uid != message.key.uid:
         return False
-    if message.generation != stored.job.generation:
+    job = stored.job
+    if message.generation != job.generation:
         return True
-    return now - message.due > seconds(_grace(stored.job) - limits.CLOCK_DIFFERENCE)
+    if job.generation > 1 and message.key.scheduled_for <= job.changed_at + MARGIN:
+        return True
+    return now - message.due > seconds(_grace(job) - limits.CLOCK_DIFFERENCE)
 
 
 def needs_calendar(message: Message, stored: StoredJob | None, now: datetime) -> bool:
