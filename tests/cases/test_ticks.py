@@ -110,7 +110,8 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> Functions:
 def test_b18_the_same_tick_three_times_is_one_run_each(
     functions: Functions, monkeypatch: pytest.MonkeyPatch, leaders: str
 ) -> None:
-    """Twice at once, and again 20 s later. One leader is an economy, not the guarantee."""
+    """Twice at once, and again 20 s later, on an index that is behind. One leader is an economy,
+    not the guarantee."""
     kit = functions.kit
     if leaders == "all":
         everybody = lambda slice_, owner, **more: Lease(slice_, owner, more["shards"])  # noqa: E731
@@ -118,6 +119,7 @@ def test_b18_the_same_tick_three_times_is_one_run_each(
     for n in range(40):
         kit.job(f"job-{n}", "0 * * * *")
     kit.clock.set(NOON)
+    kit.store.lag = timedelta(seconds=30)
     gate = threading.Barrier(2)
     answers: list[dict[str, Any]] = []
 
@@ -133,8 +135,7 @@ def test_b18_the_same_tick_three_times_is_one_run_each(
     kit.clock.advance(20)
     answers.append(functions.tick(NOON))
     assert [a["led"] for a in answers].count(True) == (1 if leaders == "one" else 3)
-    sent = sum(a["sent"] for a in answers)
-    assert sent == 40 if leaders == "one" else 40 <= sent <= 80
+    assert sum(a["sent"] for a in answers) == (40 if leaders == "one" else 120)
     kit.deliver_all()
     assert kit.target.executions == {(f"job-{n}", NOON): 1 for n in range(40)}
     assert {kit.next_of(f"job-{n}") for n in range(40)} == {NOON + HOUR}
