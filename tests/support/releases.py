@@ -22,7 +22,7 @@ import json, sys
 from pathlib import Path
 from cronce.cli import emulator
 home, choices = Path(sys.argv[1]), json.loads(sys.argv[2])
-emulator.deploy(home=home, **choices)
+emulator.up(home=home, **choices)
 """
 
 

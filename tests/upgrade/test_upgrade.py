@@ -46,7 +46,6 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory, hooks: Hooks) -> Iterator
     home = tmp_path_factory.mktemp("upgrade")
     release = releases.previous(tmp_path_factory.mktemp("releases"))
     try:
-        emulator.start(home=home)
         done = release.python(releases.DEPLOY, str(home), json.dumps(CHOICES))
         assert done.returncode == 0, f"{release.name}: {done.stderr[-3000:]}"
         before = emulator.status(home)
