@@ -23,6 +23,8 @@ QUEUE_VISIBILITY: Final = 6 * WORKER_TIMEOUT
 QUEUE_MAX_RECEIVE_COUNT: Final = 1000
 QUEUE_RETENTION: Final = 14 * 86_400
 QUEUE_MAX_DELAY: Final = 900
+# SQS counts its 12 hours from the receive, and a worker may have had the message all its time.
+QUEUE_MAX_HIDDEN: Final = 12 * 3600 - WORKER_TIMEOUT
 QUEUE_BATCH_MESSAGES: Final = 10
 QUEUE_BATCH_BYTES: Final = 1_048_576
 QUEUE_RETRY_VISIBILITY: Final = (5, 30)

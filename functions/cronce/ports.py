@@ -322,8 +322,8 @@ class RunQueue(Protocol):
         """No message is visible: whatever was sent and is due has been received, or lost."""
 
     def hide(self, receipts: Sequence[str], seconds: int) -> None:
-        """Visibility of received messages, counted from now, 0..43200. A receipt that is no longer
-        valid is passed over."""
+        """Visibility of received messages, counted from now, whole seconds, at most
+        `limits.QUEUE_MAX_HIDDEN`. A receipt that is no longer valid is passed over."""
 
     def dead_letter(self, body: str, reason: str) -> None:
         """A copy to the dead-letter queue. The caller then acknowledges the message."""

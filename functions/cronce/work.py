@@ -43,7 +43,6 @@ from cronce.targets.contract import Target
 LONGEST_SLEEP = 10
 UNKNOWN_VERSION_HIDDEN = 900
 MARGIN = 15
-MAX_HIDDEN = 43_200
 LOCK_BUSY = 30
 LOOK_AGAIN = 60
 MAX_AGE = seconds(limits.QUEUE_RETENTION)
@@ -145,7 +144,7 @@ def _hide(w: Worker, deliveries: Sequence[Delivery], hidden: float) -> None:
     """Where it fails, the messages stay hidden for as long as the queue hides any."""
     receipts = [d.receipt for d in deliveries]
     try:
-        w.ports.queue.hide(receipts, int(max(0, min(hidden, MAX_HIDDEN))))
+        w.ports.queue.hide(receipts, int(max(0, min(hidden, limits.QUEUE_MAX_HIDDEN))))
     except CronceError as e:
         w.ports.observer.event("hide_failed", reason=str(e))
 

@@ -15,10 +15,13 @@ from cronce.domain.job import Definition, Job, make_plan
 from cronce.domain.message import Message
 from cronce.domain.misfire import Misfire
 from cronce.domain.plan import Due
+from cronce.domain.run import Run
 from cronce.domain.schedule import parse_schedule
 from cronce.ports import Ports
 from cronce.settings import Settings
+from cronce.targets.contract import Answer, Call, succeeded
 from cronce.testing.clock import SettableClock
+from cronce.testing.driver import Driver
 from cronce.testing.memory import MemoryQueue, MemoryStore
 from cronce.testing.observer import RecordingObserver
 from cronce.testing.random import SeededRandom
@@ -187,6 +190,52 @@ def test_a_held_run_is_not_taken_for_lost(stages: Stages) -> None:
     stage.run_to(1_800 + 260)
     assert sum(report.resent for report in stage.reports) == 0
     assert len(stage.started) == 200
+
+
+def test_half_a_day_of_waiting_wears_no_message_out(stages: Stages) -> None:
+    """SQS hides a message for twelve hours of a receive and not a second longer."""
+    stage = stages(pollers=1, poll=60_000)
+    stage.api(lambda control: control.put_group("slow", 1, by="me"))
+    for n in range(50):
+        stage.put(f"j{n}", schedule="at(2026-11-29T10:05:00)", group="slow")
+    stage.run_to(13 * 3600)
+    assert stage.queue.waiting
+    assert max(m.receive_count for m in stage.queue.waiting) <= 3
+    stage.run_to(15 * 3600)
+    runs = [run for n in range(50) for run in stage.runs(f"j{n}")]
+    assert [run.status for run in runs] == ["succeeded"] * 50
+    assert max(_held(run) for run in runs) == 49_000
+    assert stage.queue.dead_letters == []
+
+
+class Quick:
+    def execute(self, call: Call) -> Answer:
+        return succeeded("ok")
+
+
+def _held(run: Run) -> float:
+    return ((run.held_until or run.due) - run.due).total_seconds()
+
+
+@pytest.mark.parametrize("broken", [{"v": 99}, {"busy": "x"}, {"max_starts_per_second": "many"}])
+def test_a_group_that_cannot_be_read_keeps_only_its_own_jobs_waiting(
+    broken: dict[str, object],
+) -> None:
+    driver = Driver(Quick(), at=START)
+    driver.control.put_group("g", 1000, by="me")
+    target = {"http": {"url": "https://x/"}}
+    driver.put("held", {"schedule": "0 11 * * *", "target": target, "group": "g"})
+    driver.put("free", {"schedule": "0 11 * * *", "target": target})
+    row = driver.store.rows.get("GROUP#g", "GROUP")
+    assert row is not None
+    driver.store.rows.put({**row, **broken})
+    driver.run_for(3700)
+    assert [run.status for run in driver.runs("free")] == ["succeeded"]
+    assert driver.runs("held") == []
+    assert driver.observer.of("group_failed")[0].fields["group"] == "g"
+    driver.store.rows.put(row)
+    driver.run_for(60)
+    assert [run.status for run in driver.runs("held")] == ["succeeded"]
 
 
 def test_a_job_due_soon_finds_its_place_before_what_was_dispatched_ahead(stage: Stage) -> None:

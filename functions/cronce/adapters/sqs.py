@@ -12,7 +12,6 @@ from cronce.ports import Observer, Outgoing
 
 T = TypeVar("T")
 
-MAX_HIDDEN: Final = 43_200
 # What every SQS and every emulator takes, whatever its limit for one batch is by now.
 BATCH_BYTES: Final = min(limits.QUEUE_BATCH_BYTES, 256 * 1024)
 REASON_LENGTH: Final = 256
@@ -57,7 +56,7 @@ class SqsQueue:
         return int(answer["Attributes"][name]) == 0
 
     def hide(self, receipts: Sequence[str], seconds: int) -> None:
-        hidden = max(0, min(int(seconds), MAX_HIDDEN))
+        hidden = max(0, min(int(seconds), limits.QUEUE_MAX_HIDDEN))
         entries = [
             {"Id": str(n), "ReceiptHandle": receipt, "VisibilityTimeout": hidden}
             for n, receipt in enumerate(receipts)

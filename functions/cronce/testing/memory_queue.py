@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from cronce import limits
 from cronce.ports import Clock, Outgoing
 
-MAX_HIDDEN = 43_200
+# Of one receive, from its beginning. What would go beyond is refused in silence.
+MAX_HIDDEN = timedelta(hours=12)
 
 
 @dataclass
 class Waiting:
-    """A message in the queue. receipt: of the last receive, empty before the first."""
+    """A message in the queue. receipt, received_at: of the last receive."""
 
     number: int
     message_id: str
@@ -24,6 +25,7 @@ class Waiting:
     visible_at: datetime
     receive_count: int = 0
     receipt: str = ""
+    received_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,15 @@ class MemoryQueue:
             return not self._visible(self._clock.now())
 
     def hide(self, receipts: Sequence[str], seconds: int) -> None:
-        if not 0 <= seconds <= MAX_HIDDEN:
-            raise ValueError(f"a visibility timeout of {seconds} s; SQS takes 0 to 43200")
+        if not 0 <= seconds <= limits.QUEUE_MAX_HIDDEN:
+            raise ValueError(f"a visibility timeout of {seconds} s")
         with self._lock:
             now = self._clock.now()
+            until = now + timedelta(seconds=seconds)
             for message in self.waiting:
-                if message.receipt and message.receipt in receipts and message.visible_at > now:
-                    message.visible_at = now + timedelta(seconds=seconds)
+                held = message.receipt and message.receipt in receipts and message.visible_at > now
+                if held and until - (message.received_at or now) <= MAX_HIDDEN:
+                    message.visible_at = until
 
     def dead_letter(self, body: str, reason: str) -> None:
         with self._lock:
@@ -104,6 +108,7 @@ class MemoryQueue:
             return None
         message.receive_count += 1
         message.receipt = f"receipt-{self._next()}"
+        message.received_at = now
         message.visible_at = now + timedelta(seconds=self._visibility)
         return Received(message.body, message.message_id, message.receipt, message.receive_count)
 
