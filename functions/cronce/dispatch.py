@@ -8,7 +8,8 @@ the run claimed. What was sent and lost is found through the record (`reconcile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
 from cronce import backfill, limits
@@ -39,12 +40,6 @@ from cronce.ports import (
 from cronce.reconcile import reconcile
 from cronce.settings import Settings
 from cronce.visits import TickReport, Visit
-
-
-@dataclass
-class _Batch:
-    visits: list[Visit] = field(default_factory=list)
-    runs: int = 0
 
 
 def tick(
@@ -89,72 +84,50 @@ def _drain(
 ) -> None:
     items = ports.store.due(settings.shards_of_slice(lease.shards), now + settings.ahead)
     calendars, groups = Calendars(ports.store), Groups(ports.store, ports.random)
-    batch = _Batch()
+    batch: list[Visit] = []
+
+    def send() -> None:
+        with _alone(ports, report, "dispatch_failed", of=len(batch)):
+            dispatch(ports, settings, batch, now, by=lease.owner, report=report, groups=groups)
+        batch.clear()
+
     for item in _once(items):
         if ports.clock.now() >= deadline:
             return
         if isinstance(item, DueRecord):
             if item.at <= now:
-                _try_to_reconcile(ports, lease, item, now, report)
-            continue
-        if isinstance(item, DueBackfill):
+                with _alone(ports, report, "reconcile_failed", record=item.record_id):
+                    reconcile(ports, lease, item, now, report)
+        elif isinstance(item, DueBackfill):
             if item.at <= now:
-                _try_to_fill(ports, settings, item, calendars, lease.owner, report)
-            continue
-        visit = _look(ports, settings, item, now, report, calendars)
-        if visit is None:
-            continue
-        batch.visits.append(visit)
-        batch.runs += len(visit.runs)
-        if batch.runs >= MAX_RUNS or len(batch.visits) >= MAX_RUNS:
-            _try_dispatch(ports, settings, batch.visits, now, lease.owner, report, groups)
-            batch = _Batch()
-    _try_dispatch(ports, settings, batch.visits, now, lease.owner, report, groups)
+                with _alone(ports, report, "backfill_failed", job=item.job_id):
+                    fill(ports, settings, item, calendars, by=lease.owner, report=report)
+        else:
+            with _alone(ports, report, "plan_failed", job=_name(item)):
+                batch += _look(ports, settings, item, now, report, calendars)
+            if len(batch) >= MAX_RUNS or sum(len(v.runs) for v in batch) >= MAX_RUNS:
+                send()
+    send()
     report.finished = True
 
 
-def _try_dispatch(
-    ports: Ports,
-    settings: Settings,
-    visits: Sequence[Visit],
-    now: datetime,
-    by: str,
-    report: TickReport,
-    groups: Groups,
-) -> None:
-    """A batch that cannot be dispatched now stays due; those after it have their turn."""
+@contextmanager
+def _alone(
+    ports: Ports, report: TickReport, action: str, *, of: int = 1, **about: object
+) -> Iterator[None]:
+    """Whatever the trouble, it is that of so many rows, which stay due; those after them have their
+    turn."""
     try:
-        dispatch(ports, settings, visits, now, by=by, report=report, groups=groups)
-    except Unavailable as e:
-        report.failed += len(visits)
-        ports.observer.event("dispatch_failed", reason=str(e))
+        yield
+    except Exception as e:
+        report.failed += of
+        _tell(ports, action, e, **about)
 
 
-def _try_to_reconcile(
-    ports: Ports, lease: Lease, item: DueRecord, now: datetime, report: TickReport
-) -> None:
-    """A record that cannot be read, or not now, keeps nobody waiting: the next tick meets it."""
-    try:
-        reconcile(ports, lease, item, now, report)
-    except CronceError as e:
-        report.failed += 1
-        ports.observer.event("reconcile_failed", record=item.record_id, reason=str(e))
-
-
-def _try_to_fill(
-    ports: Ports,
-    settings: Settings,
-    item: DueBackfill,
-    calendars: Calendars,
-    by: str,
-    report: TickReport,
-) -> None:
-    """One row's trouble is its own: it stays due."""
-    try:
-        fill(ports, settings, item, calendars, by=by, report=report)
-    except CronceError as e:
-        report.failed += 1
-        ports.observer.event("backfill_failed", job=item.job_id, reason=str(e))
+def _tell(ports: Ports, action: str, e: Exception, **about: object) -> None:
+    """fault: it is one of ours, and not of the table, the queue or the row."""
+    reason, fault = f"{type(e).__name__}: {e}"[:300], not isinstance(e, CronceError)
+    ports.observer.event(action, reason=reason, fault=fault, **about)
 
 
 def fill(
@@ -203,23 +176,22 @@ def _look(
     now: datetime,
     report: TickReport,
     calendars: Calendars,
-) -> Visit | None:
-    """The visit that follows, or None. What cannot be planned stops nobody else."""
+) -> list[Visit]:
+    """The visit that follows, if any: what cannot be planned leaves the index. Raises
+    Unavailable."""
     if isinstance(item, DueRun):
-        return Visit(item, (Sent(item.key, 0, item.due),))
+        return [Visit(item, (Sent(item.key, 0, item.due),))]
     if isinstance(item, BrokenRow):
         _to_error(ports, item, item.reason, report)
-        return None
+        return []
     try:
-        return plan_visit(item, now, settings, calendars)
+        return [plan_visit(item, now, settings, calendars)]
     except Unplannable as e:
-        _to_error(ports, item, str(e), report)
-    except Unavailable as e:
-        report.failed += 1
-        ports.observer.event("plan_failed", job=item.job_id, reason=str(e))
+        reason = str(e)
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as e:
-        _to_error(ports, item, f"cannot be planned: {type(e).__name__}: {e}"[:200], report)
-    return None
+        reason = f"cannot be planned: {type(e).__name__}: {e}"[:200]
+    _to_error(ports, item, reason, report)
+    return []
 
 
 def plan_visit(
@@ -262,15 +234,16 @@ def sent_of(item: DueJob, scheduled_for: datetime, due: datetime) -> Sent:
 
 def _to_error(ports: Ports, row: DueJob | BrokenRow, reason: str, report: TickReport) -> None:
     report.errors += 1
-    try:
-        done = ports.store.set_error(row, reason)
-    except Unavailable:
-        done = False
-    name = row.job_id if isinstance(row, DueJob) else row.pk
-    if done:
-        ports.observer.event("job_error", job=name, reason=reason)
+    if ports.store.set_error(row, reason):
+        ports.observer.event("job_error", job=_name(row), reason=reason)
         group = row.group if isinstance(row, DueJob) else None
-        ports.announcer.announce([of_error(name, group, reason)])
+        ports.announcer.announce([of_error(_name(row), group, reason)])
+
+
+def _name(row: DueJob | DueRun | BrokenRow) -> str:
+    if isinstance(row, BrokenRow):
+        return row.pk
+    return row.key.job_id if isinstance(row, DueRun) else row.job_id
 
 
 def dispatch(
@@ -287,7 +260,7 @@ def dispatch(
 
     groups: what the tick knows of them.
     """
-    _hold(ports, visits, groups or Groups(ports.store, ports.random))
+    visits = _hold(ports, visits, groups or Groups(ports.store, ports.random), report)
     records = _records(ports, settings, [s for v in visits for s in v.runs], by)
     for record in records:
         ports.store.put_record(record)
@@ -304,16 +277,26 @@ def dispatch(
     report.failed += settled.count(None)
 
 
-def _hold(ports: Ports, visits: Sequence[Visit], groups: Groups) -> None:
-    """Runs of groups that have a limit get their turns, in order of due time."""
-    by_group: dict[str, list[Visit]] = {}
-    for visit in visits:
-        if isinstance(visit.item, DueJob) and visit.item.group != DEFAULT_GROUP:
-            by_group.setdefault(visit.item.group, []).append(visit)
-    for name, members in by_group.items():
-        held = groups.hold(name, [s for v in members for s in v.runs], ports.clock.now())
-        for visit in members if held else ():
-            visit.runs = tuple(held.get(s.key, s) for s in visit.runs)
+def _hold(ports: Ports, visits: Sequence[Visit], groups: Groups, report: TickReport) -> list[Visit]:
+    """Runs of groups that have a limit get their turns, in order of due time. Without those of a
+    group that does not answer: they stay due."""
+    left = list(visits)
+    for name in dict.fromkeys(map(_group_of, visits)):
+        members = [v for v in visits if _group_of(v) == name]
+        try:
+            held = groups.hold(name, [s for v in members for s in v.runs], ports.clock.now())
+        except CronceError as e:
+            report.failed += len(members)
+            _tell(ports, "group_failed", e, group=name)
+            left = [v for v in left if _group_of(v) != name]
+        else:
+            for visit in members:
+                visit.runs = tuple(held.get(s.key, s) for s in visit.runs)
+    return left
+
+
+def _group_of(visit: Visit) -> str:
+    return visit.item.group if isinstance(visit.item, DueJob) else DEFAULT_GROUP
 
 
 def _records(
@@ -375,8 +358,8 @@ def _settle(ports: Ports, visit: Visit, now: datetime, late: datetime) -> bool |
             item = visit.item
             ports.announcer.announce([of_overdue(item.job_id, item.group, item.at, now)])
         return done
-    except CronceError as e:
-        ports.observer.event("advance_failed", reason=str(e))
+    except Exception as e:
+        _tell(ports, "advance_failed", e, job=_name(visit.item))
         return None
 
 

@@ -84,7 +84,7 @@ class World:
 
     def ports(self, process: Process) -> Ports:
         def watch(process: Process, action: str, fields: Any) -> None:
-            if action == "message_failed":
+            if action == "message_failed" or fields.get("fault"):
                 self.history.violate("no fault of ours", f"{process.name}: {fields}")
             if self.trace is not None:
                 self.trace(process, action, fields)
