@@ -3,7 +3,8 @@
 Every statement carries a Sid, so that one of them can be found, and taken away by a test.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
@@ -16,9 +17,17 @@ from cronce_cdk import storage
 from cronce_cdk.reasons import accept_wildcards
 
 
-def _allow(role: iam.Role, sid: str, actions: Sequence[str], resources: Sequence[str]) -> None:
+def _allow(
+    role: iam.Role,
+    sid: str,
+    actions: Sequence[str],
+    resources: Sequence[str],
+    conditions: Mapping[str, Any] | None = None,
+) -> None:
     role.add_to_policy(
-        iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources))
+        iam.PolicyStatement(
+            sid=sid, actions=list(actions), resources=list(resources), conditions=conditions
+        )
     )
 
 
@@ -32,13 +41,15 @@ def to_log(role: iam.Role, group: logs.LogGroup) -> None:
 
 
 def to_dispatch(role: iam.Role, table: dynamodb.ITable, queue: sqs.Queue) -> None:
-    """Find what is due, write records and advances, send messages, see how full the queue is."""
+    """Find what is due, write records and advances, send messages, see how full the queue is; let
+    go of the calendar of a job that has ended without a run."""
     _allow(role, "FindDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
     _allow(
         role,
         "Advance",
         [
             "dynamodb:BatchGetItem",
+            "dynamodb:DeleteItem",
             "dynamodb:GetItem",
             "dynamodb:PutItem",
             "dynamodb:Query",
@@ -82,8 +93,11 @@ def to_work(
 
 
 def to_watch(role: iam.Role, table: dynamodb.ITable) -> None:
-    """See when the oldest rows of the to-do index were due, and nothing else."""
+    """See when the oldest rows of the to-do index were due and how many shards it has, and nothing
+    else."""
     _allow(role, "LookAtDue", ["dynamodb:Query"], [_index(table, storage.NEXT_RUN)])
+    leases = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DISPATCHER#*"]}}
+    _allow(role, "CountShards", ["dynamodb:GetItem"], [table.table_arn], leases)
 
 
 def to_announce(role: iam.Role, bus: events.IEventBus) -> None:

@@ -50,6 +50,7 @@ GRANTS = [
     ("worker", "PutAside"),
     ("worker", "Announce"),
     ("watch", "LookAtDue"),
+    ("watch", "CountShards"),
 ]
 
 

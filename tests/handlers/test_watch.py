@@ -14,6 +14,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from cronce.adapters.dynamodb import DynamoStore
 from cronce.adapters.observer import PowertoolsObserver
 from cronce.adapters.overdue import OldestDue
 from cronce.domain.instants import to_wire
@@ -79,6 +80,16 @@ def test_the_oldest_row_of_all_shards_counts(client: Rows) -> None:
     for shard, late in ((0, 60), (1, -3600), (2, 300), (2, 10)):
         put(client, shard, to_wire(NOW - timedelta(seconds=late)))
     assert watch.handler({}, None) == {"overdue": 300.0}
+
+
+def test_shards_of_a_larger_deployment_before_are_still_looked_at(client: Rows) -> None:
+    """The number in the table only grows; the dispatcher's own write puts it there."""
+    store = DynamoStore(client.client, client.table)
+    later = NOW + timedelta(seconds=45)
+    for shards in (7, SHARDS):
+        assert store.acquire_lease(0, "me", now=NOW, expires_at=later, shards=shards)
+    put(client, 6, to_wire(NOW - timedelta(seconds=200)))
+    assert watch.handler({}, None) == {"overdue": 200.0}
 
 
 def test_a_row_whose_time_cannot_be_read_leaves_the_alarm_without_its_number(

@@ -21,7 +21,7 @@ def dynamodb(*names: str) -> set[str]:
 def test_the_dispatcher_finds_advances_and_sends(default: Template) -> None:
     assert grants_of(default, "dispatcher") == {
         f"{TABLE}/index/next_run": dynamodb("Query"),
-        TABLE: dynamodb("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+        TABLE: dynamodb("BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         QUEUE: SEND,
         "CronceDispatcherLogs80AD8354.Arn": LOG,
     }
@@ -39,8 +39,12 @@ def test_the_worker_receives_runs_and_reaches_nothing(default: Template) -> None
 def test_the_watch_sees_what_is_due_and_nothing_else(default: Template) -> None:
     assert grants_of(default, "watch") == {
         f"{TABLE}/index/next_run": dynamodb("Query"),
+        TABLE: dynamodb("GetItem"),
         "CronceWatchLogsC7550423.Arn": LOG,
     }
+    (reading,) = (s for s in statements_of(default, "watch") if s["Sid"] == "CountShards")
+    leases = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DISPATCHER#*"]}}
+    assert reading["Condition"] == leases
 
 
 def test_the_api_manages_jobs_and_dispatches(default: Template) -> None:
@@ -91,7 +95,7 @@ def test_every_own_grant_can_be_found_by_its_sid(default: Template) -> None:
         "api": {"Log", "Manage", "List", "ListAll", "Send"},
         "dispatcher": {"Log", "FindDue", "Advance", "Send"},
         "worker": {"Log", "Run", "Receive", "Retry", "PutAside"},
-        "watch": {"Log", "LookAtDue"},
+        "watch": {"Log", "LookAtDue", "CountShards"},
     }
 
 
