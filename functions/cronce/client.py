@@ -20,12 +20,12 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.httpsession import URLLib3Session
 
-from cronce.client_base import BadId, Document, segment
+from cronce.client_base import BadId, Document, NotUnderstood, Unreachable, following, segment
 from cronce.client_calendars import Calendars
 from cronce.client_many import Many
 from cronce.client_views import Views
 
-__all__ = ["ApiError", "BadId", "Client", "Document", "NotSigned", "Unreachable"]
+__all__ = ["ApiError", "BadId", "Client", "Document", "NotSigned", "NotUnderstood", "Unreachable"]
 
 Body = Mapping[str, Any] | str | bytes
 
@@ -55,14 +55,13 @@ class ApiError(Exception):
         self.document = document
         self.type = str(document.get("type") or "about:blank")
         self.title = str(document.get("title") or "")
-        self.detail = str(document.get("detail") or document.get("message") or "")
+        # The gateway itself says `message`, and `Message` where IAM refused.
+        said = (document.get(name) for name in ("detail", "message", "Message"))
+        self.detail = str(next(filter(None, said), ""))
         errors = document.get("errors")
-        self.errors: list[Document] = errors if isinstance(errors, list) else []
+        listed = errors if isinstance(errors, list) else []
+        self.errors: list[Document] = [each for each in listed if isinstance(each, dict)]
         super().__init__(f"{status} {self.title}: {self.detail}".strip(": "))
-
-
-class Unreachable(Exception):
-    """No answer: nothing listens there, the name is unknown, or it took too long."""
 
 
 class NotSigned(Exception):
@@ -132,7 +131,9 @@ class Client(Views, Calendars, Many):
 
     def get_job_text(self, job_id: str) -> str:
         """The same as JSON text, numbers as written."""
-        return self._send("GET", _job(job_id), {}, b"", {}, repeatable=True)
+        text = self._send("GET", _job(job_id), {}, b"", {}, repeatable=True)
+        self._understood(text)
+        return text
 
     def patch_job(self, job_id: str, patch: Body, *, if_match: int | None = None) -> Document:
         """A merge patch (RFC 7396); ``schedule`` and ``target`` are replaced whole."""
@@ -205,15 +206,19 @@ class Client(Views, Calendars, Many):
     def _pages(
         self, path: str, key: str, query: Mapping[str, Any], limit: int | None
     ) -> Iterator[Document]:
-        left, cursor = limit, None
-        while left is None or left > 0:
+        left = limit
+        if left is not None and left <= 0:
+            return
+
+        def ask(cursor: str | None) -> Document:
             size = PAGE if left is None else min(left, PAGE)
-            page = self._call("GET", path, query={**query, "limit": size, "cursor": cursor})
-            for item in page[key][:left]:
-                yield item
-                left = None if left is None else left - 1
-            cursor = page.get("cursor")
-            if not cursor:
+            return self._call("GET", path, query={**query, "limit": size, "cursor": cursor})
+
+        for page in following(ask):
+            if not isinstance(items := page.get(key), list):
+                raise NotUnderstood(f"{self.api_url} answered without {key}")
+            yield from items[:left]
+            if left is not None and (left := left - len(items)) <= 0:
                 return
 
     def _call(
@@ -236,7 +241,15 @@ class Client(Views, Calendars, Many):
             repeatable=repeatable,
             gone_is_done=gone_is_done,
         )
-        return _parsed(text)
+        return {} if method == "DELETE" else self._understood(text)
+
+    def _understood(self, text: str) -> Document:
+        """The answer to a call that succeeded. Raises NotUnderstood."""
+        document = _parsed(text)
+        if document is None:
+            shown = f"{text:.60}" or "nothing"
+            raise NotUnderstood(f"{self.api_url} gave no answer of this API, but {shown}")
+        return document
 
     def _send(
         self,
@@ -270,7 +283,7 @@ class Client(Views, Calendars, Many):
                 if status == 404 and gone_is_done and unknown:
                     return ""
                 if status not in RETRIED or last:
-                    raise ApiError(status, _problem(text))
+                    raise ApiError(status, _parsed(text) or {"detail": text[:500]})
                 wait = answered
             self.sleep(_pause(attempt, wait))
         raise AssertionError("unreachable: the last try returns or raises")
@@ -286,7 +299,8 @@ class Client(Views, Calendars, Many):
         request = AWSRequest(method=method, url=url, data=body, headers={**given, **headers})
         SigV4Auth(self.credentials.get_frozen_credentials(), SERVICE, self.region).add_auth(request)
         response = self._http.send(request.prepare())
-        return response.status_code, _seconds(response.headers.get("Retry-After")), response.text
+        text = response.content.decode("utf-8", "replace")
+        return response.status_code, _seconds(response.headers.get("Retry-After")), text
 
 
 def _job(job_id: str) -> str:
@@ -310,16 +324,13 @@ def _encoded(body: Body | None) -> bytes:
     return (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
-def _parsed(text: str) -> Document:
-    document = json.loads(text) if text.strip() else {}
-    return document if isinstance(document, dict) else {"value": document}
-
-
-def _problem(text: str) -> Document:
+def _parsed(text: str) -> Document | None:
+    """None for what is no JSON object."""
     try:
-        return _parsed(text)
-    except ValueError:
-        return {"detail": text[:500]}
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _seconds(header: str | None) -> float | None:

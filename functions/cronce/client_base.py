@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -13,11 +13,32 @@ class BadId(ValueError):
     """An id that cannot stand in a URL."""
 
 
+class Unreachable(Exception):
+    """No answer: nothing listens there, the name is unknown, or it took too long."""
+
+
+class NotUnderstood(Unreachable):
+    """An answer that is not of this API: something else listens there, or stands in between."""
+
+
 def segment(text: str) -> str:
     """One segment of a path. BadId for what every URL parser would take away."""
     if text in ("", ".", ".."):
         raise BadId(f"{text!r} cannot stand in a URL")
     return quote(text, safe="")
+
+
+def following(ask: Callable[[str | None], Document]) -> Iterator[Document]:
+    """Page after page. ask: takes the cursor of the page before. Raises NotUnderstood."""
+    cursor = None
+    while True:
+        page = ask(cursor)
+        yield page
+        before, cursor = cursor, page.get("cursor")
+        if not cursor:
+            return
+        if cursor == before:
+            raise NotUnderstood("the pages of this listing do not come to an end")
 
 
 class Calls:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cronce.client_base import Calls, Document, segment
+from cronce.client_base import Calls, Document, following, segment
 
 
 class Calendars(Calls):
@@ -46,14 +46,13 @@ class Calendars(Calls):
         cursor: str | None = None,
     ) -> Iterator[Document]:
         """Pages until the end of the active jobs, or of those that name the calendar."""
-        asked = {"dry_run": dry_run, "calendar": calendar, "cursor": cursor}
-        body = {name: value for name, value in asked.items() if value}
-        while True:
-            page = self._call("POST", "/replan", body=body)
-            yield page
-            if not page.get("cursor"):
-                return
-            body["cursor"] = page["cursor"]
+
+        def ask(after: str | None) -> Document:
+            asked = {"dry_run": dry_run, "calendar": calendar, "cursor": after or cursor}
+            body = {name: value for name, value in asked.items() if value}
+            return self._call("POST", "/replan", body=body)
+
+        return following(ask)
 
 
 def _calendar(name: str) -> str:

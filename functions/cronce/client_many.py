@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cronce.client_base import Calls, Document, segment
+from cronce.client_base import Calls, Document, following, segment
 
 
 class Many(Calls):
@@ -70,14 +70,11 @@ class Many(Calls):
         return self._moved(f"{_group(group)}/resume", {})
 
     def _moved(self, path: str, body: Mapping[str, Any]) -> Iterator[Document]:
-        cursor = None
-        while True:
-            more: Document = {"cursor": cursor} if cursor else {}
-            page = self._call("POST", path, body={**body, **more})
-            yield page
-            cursor = page.get("cursor")
-            if not cursor:
-                return
+        def ask(cursor: str | None) -> Document:
+            more = {"cursor": cursor} if cursor else {}
+            return self._call("POST", path, body={**body, **more})
+
+        return following(ask)
 
 
 def _group(group: str) -> str:

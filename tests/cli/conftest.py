@@ -30,7 +30,8 @@ class Request:
 
 @dataclass
 class ScriptedApi:
-    """Gives its answers in turn, the last one for ever: (status, document or HANG_UP, headers)."""
+    """Gives its answers in turn, the last one for ever: (status, a document, bytes or HANG_UP,
+    headers)."""
 
     url: str = ""
     answers: list[tuple[int, Any, dict[str, str]]] = field(default_factory=list)
@@ -62,7 +63,9 @@ def api() -> Iterator[ScriptedApi]:
             if document == HANG_UP:
                 self.connection.close()
                 return
-            content = b"" if document is None else json.dumps(document).encode()
+            content = document if isinstance(document, bytes) else json.dumps(document).encode()
+            if document is None:
+                content = b""
             self.send_response(status)
             for name, value in more.items():
                 self.send_header(name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
@@ -190,7 +191,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def explain(error: Exception) -> int:
-    """Says what a user can do something about; anything else is a defect and is raised again."""
+    """Says what a user can do something about, and of a defect where it is."""
     if isinstance(error, CommandError):
         complain(str(error))
         return error.code
@@ -209,7 +210,10 @@ def explain(error: Exception) -> int:
     if isinstance(error, known):
         complain(str(error))
         return FAILED
-    raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"
+    complain(f"a defect of this command, or an answer of another release: {where}")
+    return FAILED
 
 
 def main() -> None:
