@@ -31,7 +31,14 @@ def follow(ports: Ports, settings: Settings, run: Run, stored: StoredJob | None)
         return True
     if run.status == "failed" and stored.definition.pause_on_failure is not None:
         _pause(ports, settings, stored, stored.definition.pause_on_failure)
-    return stored.definition.delete_after is None or _expire(ports, run, stored)
+    return stored.definition.delete_after is None or _expire_with(ports, run, stored)
+
+
+def expire_ended(ports: Ports, job_id: str, uid: str) -> None:
+    """As after the end of a run, of a job that may have ended without one. Raises Unavailable."""
+    stored = ports.store.read_job(job_id)
+    if stored is not None and stored.job.uid == uid:
+        _expire(ports, stored)
 
 
 def keep(ports: Ports, stored: StoredJob) -> None:
@@ -76,25 +83,31 @@ def _keeps_failing(ports: Ports, job: Job, count: int) -> bool:
     return False
 
 
-def _expire(ports: Ports, run: Run, stored: StoredJob) -> bool:
-    """The time counts from the last end. False: the dispatcher has not moved the job past this
-    occurrence yet, so nobody knows whether another one follows."""
+def _expire_with(ports: Ports, run: Run, stored: StoredJob) -> bool:
+    """False: the dispatcher has not moved the job past this occurrence yet, so nobody knows whether
+    another one follows."""
     if stored.job.status != "ended":
         again = ports.store.read_job(stored.job.job_id)
         if again is None or again.job.uid != run.key.uid:
             return True
         stored = again
-    job, after = stored.job, stored.definition.delete_after
+    job = stored.job
     if job.status == "active":
         passed = job.next is None or job.next.scheduled_for > run.key.scheduled_for
         return passed or bool(run.key.trigger)
+    _expire(ports, stored)
+    return True
+
+
+def _expire(ports: Ports, stored: StoredJob) -> None:
+    """The time counts from now, unless a run is open: then from its end."""
+    job, after = stored.job, stored.definition.delete_after
     if job.status != "ended" or after is None:
-        return True
-    if any(other.status in OPEN for other in _latest(ports, job)):
-        return True
+        return
+    if any(run.status in OPEN for run in _latest(ports, job)):
+        return
     if ports.store.expire_job(job, epoch_seconds(ports.clock.now()) + after):
         ports.observer.event("job_expires", job=job.job_id, after=after)
-    return True
 
 
 def _latest(ports: Ports, job: Job) -> Iterator[Run]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from cronce import backfill, limits
+from cronce.aftermath import expire_ended
 from cronce.announce import Held
 from cronce.calendars import Calendars
 from cronce.domain.errors import CronceError, Unavailable, Unplannable
@@ -376,4 +377,7 @@ def _advance(ports: Ports, item: DueJob, visit: Visit, now: datetime) -> bool:
     done = ports.store.advance(item, p.next, runs_planned=p.runs_planned, stamp=stamp)
     if done and p.missed is not None:
         ports.announcer.announce([of_missed(item.job_id, item.group, p.missed)])
+    if done and p.next is None and not visit.runs:
+        # No run will end, after which it would be seen to.
+        expire_ended(ports, item.job_id, item.uid)
     return done

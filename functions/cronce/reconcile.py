@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Protocol
 
 from cronce import limits
+from cronce.aftermath import expire_ended
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import seconds
 from cronce.domain.record import DispatchRecord, Sent, late_within, next_look
 from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
-from cronce.ports import DueRecord, Lease, Outgoing, Ports
+from cronce.ports import Changed, DueRecord, Lease, Outgoing, Ports
 
 MAX_AGE = seconds(limits.QUEUE_RETENTION)
 
@@ -36,7 +37,7 @@ def reconcile(ports: Ports, lease: Lease, item: DueRecord, now: datetime, report
     open_ = tuple(s for s in record.runs if not _has_ended(found.get(s.key)))
     lost = [s for s in open_ if _is_stuck(found.get(s.key), now)]
     if lost and _queue_has_passed(ports, lease, record, report):
-        report.resent += _send_again(ports, record, lost, now)
+        report.resent += _send_again(ports, record, lost, found, now)
     ports.store.update_record(record, _looked_at(record, open_, found, len(lost), now))
 
 
@@ -57,13 +58,12 @@ def _is_stuck(run: Run | None, now: datetime) -> bool:
 
 
 def _remember_claims(record: DispatchRecord, found: dict[RunKey, Run], report: Report) -> None:
+    """Not of an attempt before this dispatch, of a run that is redriven or retried: it says nothing
+    about the messages of now."""
     for sent in record.runs:
         run = found.get(sent.key)
-        if (
-            run is not None
-            and run.attempt
-            and (report.claimed_up_to is None or sent.start > report.claimed_up_to)
-        ):
+        claimed = run is not None and run.started_at is not None and run.started_at >= sent.start
+        if claimed and (report.claimed_up_to is None or sent.start > report.claimed_up_to):
             report.claimed_up_to = sent.start
 
 
@@ -81,13 +81,19 @@ def _queue_has_passed(ports: Ports, lease: Lease, record: DispatchRecord, report
     return report.idle
 
 
-def _send_again(ports: Ports, record: DispatchRecord, lost: list[Sent], now: datetime) -> int:
+def _send_again(
+    ports: Ports, record: DispatchRecord, lost: list[Sent], found: dict[RunKey, Run], now: datetime
+) -> int:
+    """A run that has begun has a row, which stays as long as it is open: its age is no matter."""
+    too_old = now - record.dispatched_at > MAX_AGE
     outgoing = []
     for sent in lost:
-        if now - record.dispatched_at > MAX_AGE:
+        run = found.get(sent.key)
+        if too_old and (run is None or not run.attempt):
             _give_up(ports, sent, now)
         else:
-            outgoing.append(Outgoing(sent.message(record.dispatched_at), 0))
+            first_sent = now if too_old else record.dispatched_at
+            outgoing.append(Outgoing(sent.message(first_sent), 0))
     if outgoing:
         ports.queue.send(outgoing)
         for o in outgoing:
@@ -101,7 +107,8 @@ def _give_up(ports: Ports, sent: Sent, now: datetime) -> None:
     e = Ending(
         "too_old", "never claimed while its message could be trusted", limits.HISTORY_DEFAULT
     )
-    ports.store.miss(sent.key, sent.due, e, now=now)
+    if isinstance(ports.store.miss(sent.key, sent.due, e, now=now), Changed):
+        expire_ended(ports, sent.key.job_id, sent.key.uid)
 
 
 def _looked_at(

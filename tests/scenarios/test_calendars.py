@@ -195,3 +195,18 @@ def test_deleting_and_naming_race_to_one_end(stage: Stage) -> None:
     ]
     assert stage.store.read_job("a") is None
     assert replace(stored, users=0) == stored
+
+
+@pytest.mark.parametrize("followed_up", [True, False])
+def test_a_job_that_a_calendar_leaves_nothing_of_ends_and_goes_away(
+    stage: Stage, followed_up: bool
+) -> None:
+    put_calendar(stage, "2026-12-24")
+    once = {"cron": "5 12 * * *", "timezone": ZONE, "calendar": "closed", "end": "2026-12-01T00:00"}
+    put_job(stage, "a", once, delete_after="1h")
+    (put_calendar if followed_up else change_silently)(stage, TOMORROW)
+    stage.run_to(0 if followed_up else 13.2 * 3600)
+    assert (job(stage).status, stage.runs()) == ("ended", [])
+    stage.api(lambda control: control.delete_calendar("closed"))
+    stage.run(3700)
+    assert stage.store.read_job("a") is None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from cronce.aftermath import expire_ended
 from cronce.calendars import Calendars
 from cronce.control.base import Base, due_job
 from cronce.domain.errors import CalendarNotFound, CronceError, Unplannable
@@ -124,6 +125,8 @@ class ReplanControl(Base):
             stamp=stamp_for(schedule, then),
         ):
             return None
+        if then is None and not dry_run:
+            expire_ended(self.ports, job.job_id, job.uid)
         return _Outcome(Moved(job.job_id, stamp, due.next.scheduled_for, _instant(then)))
 
 

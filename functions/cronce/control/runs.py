@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from cronce import limits
+from cronce.aftermath import expire_ended
 from cronce.control.base import Base
 from cronce.domain.backfill import backfill_of
 from cronce.domain.errors import CronceError, JobNotFound, RunNotFound, Unavailable, WrongState
 from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
+from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
 from cronce.domain.run import Run
 from cronce.domain.transitions import Ending
@@ -62,24 +64,32 @@ class RunControl(Base):
         run = result.run
         if run is None or (not isinstance(result, Changed) and run.status != "cancelled"):
             raise WrongState(f"run {run_id}", run.status if run else "unknown", "cancel")
-        if stored is not None and _takes_turns(key, stored):
-            self._hand_on(key)
+        if stored is not None:
+            self._follow(key, stored)
         return run
 
-    def _hand_on(self, key: RunKey) -> None:
-        """Whoever waited for it goes on; if this fails, reconciling sees to it."""
+    def _follow(self, key: RunKey, stored: StoredJob) -> None:
+        """Whoever waited for it goes on (if this fails, reconciling sees to it); a job that ended
+        with it goes away."""
         try:
-            leave(self.ports, key)
+            if _takes_turns(key, stored):
+                leave(self.ports, key)
+            if stored.definition.delete_after is not None:
+                expire_ended(self.ports, key.job_id, key.uid)
         except CronceError as e:
             self.ports.observer.event("leave_failed", job=key.job_id, reason=str(e))
 
     def redrive_run(self, job_id: str, run_id: str, *, by: str) -> Run:
-        """New attempts for a failed run; the counter goes on. Raises RunNotFound, WrongState."""
+        """New attempts for a failed run; the counter goes on. Raises RunNotFound; WrongState, also
+        for the schedule's own runs of a paused job."""
         key = self._key(job_id, run_id)
         self._run(key, job_id, run_id)
         stored = self.ports.store.read_job(job_id)
         if stored is None or stored.job.uid != key.uid:
             raise WrongState(f"run {run_id}", "of a deleted job", "redrive")
+        if stored.job.status == "paused" and not key.trigger:
+            # The pause would cancel it, and a cancelled run cannot be redriven.
+            raise WrongState(f"run {run_id}", "of a paused job", "redrive before resume")
         if _takes_turns(key, stored):
             vacate(self.ports, key)
         result = self.ports.store.redrive(key, triggered_by=by, now=self.ports.clock.now())
@@ -102,12 +112,16 @@ class RunControl(Base):
         return run
 
     def _is_dispatched(self, key: RunKey, stored: StoredJob | None, now: datetime) -> bool:
-        """An occurrence of this job that may have a message but no row yet."""
+        """An occurrence of this job that may have a message but no row yet: neither so old that
+        its row may have expired, nor counted as missed."""
         if stored is None or stored.job.uid != key.uid or key.trigger:
             return False
         created = stored.definition.created_at or stored.job.changed_at
-        in_time = created <= key.scheduled_for <= now + self.settings.ahead
-        return in_time and self.schedule_of(stored.job).contains(key.scheduled_for)
+        oldest = max(created, now - seconds(limits.QUEUE_RETENTION))
+        if not oldest <= key.scheduled_for <= now + self.settings.ahead:
+            return False
+        planned = self.schedule_of(stored.job).contains(key.scheduled_for)
+        return planned and self.ports.store.find_missed(key) is None
 
 
 def _takes_turns(key: RunKey, stored: StoredJob) -> bool:
