@@ -194,4 +194,4 @@ def test_edit_that_went_wrong(api: ScriptedApi, editor: Any, line: str, code: in
 def test_global_options_stand_anywhere() -> None:
     assert hoisted(["jobs", "put", "a", "--", "--stack"]) == ["jobs", "put", "a", "--", "--stack"]
     assert hoisted(["jobs", "--endpoint", "u", "list", "--json"])[:2] == ["--endpoint", "u"]
-    assert hoisted(["up", "--stack"]) == ["--stack", "up"]
+    assert hoisted(["up", "--stack"]) == ["--stack"]

@@ -9,11 +9,16 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from cronce import __version__
 from cronce.cli.docs import of_checkout, page
+from cronce.cli.exits import CommandError
+from cronce.cli.main import run
+from cronce.cli.status import beginning
 
 from .conftest import Done
 
@@ -143,3 +148,43 @@ def test_the_page_is_served(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.communicate()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["jobs", "list", "--stack"], "'--stack' requires an argument"),
+        (["docs", "--port", "65536"], "--port"),
+        (["groups", "limit", "g", "nan"], "'nan' is not a number"),
+        (["groups", "limit", "g", "1_0"], "'1_0' is not a number"),
+        (["jobs", "show", "\udcff"], "not UTF-8"),
+        (["preview", '{"cron": "* * * * *", "cron": "0 0 * * *"}'], "/cron: given twice"),
+        (["preview", '{"rate": 1e400}'], "/rate: 1e400 is out of range"),
+        (["preview", '{"a":' * 65], "nested deeper"),
+    ],
+)
+def test_arguments_that_nobody_can_use(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert run(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_an_endpoint_that_is_no_url(cronce: Cronce) -> None:
+    refused(cronce("jobs", "list", "--endpoint", "file:///etc", **REFUSING), 1, "Invalid endpoint")
+
+
+def test_a_port_that_is_taken(cronce: Cronce) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(cronce("docs", "--port", port, "--no-browser"), 1, f"port {port} cannot be")
+
+
+def test_the_release(cronce: Cronce) -> None:
+    assert cronce("--version").out == f"cronce {__version__}\n"
+
+
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00", "x"])
+def test_since_when_nothing_can_be_said(since: str) -> None:
+    with pytest.raises(CommandError, match="accepted is a duration of 1m to 7d"):
+        beginning(since, datetime(2026, 11, 30, tzinfo=UTC))

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.options import JobId, Json, Limit
 from cronce.cli.output import print_fields, print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="Occurrences of the past that are run.")
+app = typer.Typer(
+    no_args_is_help=True, help="See and cancel backfills; `jobs backfill` asks for one."
+)
 
 BackfillId = Annotated[str, typer.Argument(metavar="BACKFILL", help="As it was called.")]
 COLUMNS = ["id", "status", "from", "to", "total", "started", "existing"]
@@ -33,8 +35,8 @@ def backfill(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run occurrences of the past that the schedule has not run itself."""
-    asked = _client(choice).backfill(
+    """Run occurrences of the past. Those that the schedule has not run itself."""
+    asked = client_of(choice).backfill(
         job_id,
         since=since,
         until=until,
@@ -49,7 +51,7 @@ def backfill(
 @app.command("list")
 def list_(choice: typer.Context, job_id: JobId, limit: Limit = 100, as_json: Json = False) -> None:
     """Backfills of a job."""
-    found = list(_client(choice).list_backfills(job_id, limit=limit))
+    found = list(client_of(choice).list_backfills(job_id, limit=limit))
     if as_json:
         print_json({"backfills": found})
     else:
@@ -61,7 +63,7 @@ def show(
     choice: typer.Context, job_id: JobId, backfill_id: BackfillId, as_json: Json = False
 ) -> None:
     """How far a backfill is."""
-    _print(_client(choice).get_backfill(job_id, backfill_id), as_json)
+    _print(client_of(choice).get_backfill(job_id, backfill_id), as_json)
 
 
 @app.command()
@@ -69,12 +71,7 @@ def cancel(
     choice: typer.Context, job_id: JobId, backfill_id: BackfillId, as_json: Json = False
 ) -> None:
     """Start no more runs of it."""
-    _print(_client(choice).cancel_backfill(job_id, backfill_id), as_json)
-
-
-def _client(choice: typer.Context) -> Any:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)
+    _print(client_of(choice).cancel_backfill(job_id, backfill_id), as_json)
 
 
 def _print(found: dict[str, Any], as_json: bool) -> None:

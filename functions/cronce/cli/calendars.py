@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.exits import FAILED, complain
 from cronce.cli.jobs import read_document
-from cronce.cli.options import Json, Limit
+from cronce.cli.options import File, Json, Limit
 from cronce.cli.output import print_fields, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Named calendars, which jobs share.")
@@ -26,15 +26,15 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would move; ch
 def put(
     choice: typer.Context,
     name: Name,
-    file: Annotated[str, typer.Argument(help="A JSON document; - reads standard input.")],
+    file: File,
     if_match: IfMatch = None,
     create: Annotated[
         bool, typer.Option("--create", help="Only if there is no such calendar yet.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Create a calendar or replace what it excludes, and plan all its jobs again."""
-    client = _client(choice)
+    """Create a calendar or replace what it excludes. All its jobs are planned again."""
+    client = client_of(choice)
     document = read_document(file)
     stored = client.put_calendar(name, document, if_match=if_match, if_none_match=create)
     pages = [stored["replanned"]] if stored.get("replanned") else []
@@ -52,14 +52,14 @@ def put(
 @app.command()
 def show(choice: typer.Context, name: Name, as_json: Json = False) -> None:
     """What a calendar excludes, and how many jobs name it."""
-    stored = _client(choice).get_calendar(name)
+    stored = client_of(choice).get_calendar(name)
     print_json(stored) if as_json else _print_calendar(stored)
 
 
 @app.command("list")
 def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> None:
     """All calendars, by name."""
-    found = list(_client(choice).list_calendars(limit=limit))
+    found = list(client_of(choice).list_calendars(limit=limit))
     if as_json:
         print_json({"calendars": found})
     else:
@@ -70,7 +70,7 @@ def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> N
 @app.command()
 def delete(choice: typer.Context, name: Name, if_match: IfMatch = None) -> None:
     """Delete a calendar that no job names."""
-    _client(choice).delete_calendar(name, if_match=if_match)
+    client_of(choice).delete_calendar(name, if_match=if_match)
 
 
 def register(cronce: typer.Typer) -> None:
@@ -85,8 +85,8 @@ def replan(
     calendar: Annotated[str | None, typer.Option(help="Only jobs that name it.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Plan jobs again whose next occurrence has moved: after an upgrade of the time zone data."""
-    total = _sum(_client(choice).replan(dry_run=dry_run, calendar=calendar))
+    """Plan jobs again whose time has moved. After an upgrade of the time zone data."""
+    total = _sum(client_of(choice).replan(dry_run=dry_run, calendar=calendar))
     if as_json:
         print_json(total)
     else:
@@ -100,14 +100,9 @@ def replan(
 
 
 def health(choice: typer.Context, as_json: Json = False) -> None:
-    """The deployment, its release, and the release of its time zone data."""
-    found = _client(choice).health()
+    """The deployment and its release. Also that of its time zone data."""
+    found = client_of(choice).health()
     print_json(found) if as_json else print_fields(found)
-
-
-def _client(choice: typer.Context) -> Any:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)
 
 
 def _sum(pages: Iterable[dict[str, Any]]) -> dict[str, Any]:

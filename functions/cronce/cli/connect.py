@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from cronce.cli.exits import CommandError
 
 if TYPE_CHECKING:
+    import typer
+
     from cronce.cli.emulator import Emulator
     from cronce.client import Client
 
@@ -66,3 +68,9 @@ def connect(choice: Choice) -> Client:
             f"{error}; no emulator runs in this folder ('cronce up' starts one)"
         ) from None
     return Client.of_session(found.api_url, found.session, found.region or None)
+
+
+def client_of(context: typer.Context) -> Client:
+    """As `connect`, by the global options of a command."""
+    assert isinstance(context.obj, Choice)
+    return connect(context.obj)

@@ -59,8 +59,8 @@ def find(
             where = endpoint or f"Region {session.region_name if session else region}"
             raise DeploymentError(f"there is no stack {name!r} at {where}") from None
         raise DeploymentError(f"stack {name!r}: {error}") from None
-    except BotoCoreError as error:
-        raise DeploymentError(f"stack {name!r}: {error}") from None
+    except (BotoCoreError, ValueError) as error:  # ValueError: an endpoint that is no URL
+        raise DeploymentError(f"stack {name!r}: {str(error).rstrip('.')}") from None
     outputs = own_outputs(
         {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
     )

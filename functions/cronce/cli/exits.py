@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from cronce.cli.output import plain
@@ -31,6 +32,15 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = FAILED) -> None:
         self.code = code
         super().__init__(message)
+
+
+@contextmanager
+def listening(port: int) -> Iterator[None]:
+    """Around what listens on a port of this machine. Raises CommandError where it cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"port {port} cannot be listened on: {error.strerror}") from None
 
 
 def complain(message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from cronce.cli.connect import connect
+from cronce.cli.connect import client_of
 from cronce.cli.options import JobId, Json, RunId
 from cronce.cli.output import plain, print_columns, print_json
 
@@ -16,8 +16,8 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(context: typer.Context, job_id: JobId, run_id: RunId, as_json: Json = False) -> None:
-    """Who dispatched a run, its attempts, what it waits for, and how it ended."""
-    told = connect(context.obj).explain(job_id, run_id)
+    """Tell the story of one run. Who dispatched it, what it waits for, how it ended."""
+    told = client_of(context).explain(job_id, run_id)
     if as_json:
         print_json(told)
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.exits import FAILED, USAGE, CommandError, complain
 from cronce.cli.options import Json, Limit
 from cronce.cli.output import print_fields, print_json, print_table
@@ -15,13 +16,15 @@ from cronce.cli.output import print_fields, print_json, print_table
 app = typer.Typer(no_args_is_help=True, help="Limit, pause and resume the jobs of a group.")
 
 Name = Annotated[str, typer.Argument(metavar="GROUP", help="1 to 64 of A-Z a-z 0-9 . _ -")]
+# As JSON and the API read it.
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 COLUMNS = ["group", "max_starts_per_second", "changed_at", "changed_by"]
 
 
 @app.command("list")
 def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> None:
     """Groups that have a limit."""
-    found = list(_client(choice).list_groups(limit=limit))
+    found = list(client_of(choice).list_groups(limit=limit))
     if as_json:
         print_json({"groups": found})
     else:
@@ -34,7 +37,7 @@ def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> N
 @app.command()
 def show(choice: typer.Context, group: Name, as_json: Json = False) -> None:
     """The limit of a group."""
-    _print(_client(choice).get_group(group), as_json)
+    _print(client_of(choice).get_group(group), as_json)
 
 
 @app.command()
@@ -44,18 +47,16 @@ def limit(
     starts_per_second: Annotated[str, typer.Argument(metavar="RATE", help="Such as 50 or 0.5.")],
     as_json: Json = False,
 ) -> None:
-    """How many of its runs may start in a second; runs that are due together wait in order."""
-    try:
-        float(starts_per_second)
-    except ValueError:
-        raise CommandError(f"{starts_per_second!r} is not a number", USAGE) from None
-    _print(_client(choice).limit_group(group, starts_per_second), as_json)
+    """Limit how many runs start in a second. Those that are due together wait in order."""
+    if not _NUMBER.fullmatch(starts_per_second):
+        raise CommandError(f"{starts_per_second!r} is not a number such as 50 or 0.5", USAGE)
+    _print(client_of(choice).limit_group(group, starts_per_second), as_json)
 
 
 @app.command()
 def unlimit(choice: typer.Context, group: Name) -> None:
     """Take the limit off."""
-    _client(choice).unlimit_group(group)
+    client_of(choice).unlimit_group(group)
 
 
 @app.command()
@@ -66,18 +67,13 @@ def pause(
     as_json: Json = False,
 ) -> None:
     """Pause the active jobs of a group."""
-    _print_moved(_client(choice).pause_group(group, note=note), "paused", as_json)
+    _print_moved(client_of(choice).pause_group(group, note=note), "paused", as_json)
 
 
 @app.command()
 def resume(choice: typer.Context, group: Name, as_json: Json = False) -> None:
     """Resume the paused jobs of a group, from now on."""
-    _print_moved(_client(choice).resume_group(group), "resumed", as_json)
-
-
-def _client(choice: typer.Context) -> Any:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)
+    _print_moved(client_of(choice).resume_group(group), "resumed", as_json)
 
 
 def _print(group: dict[str, Any], as_json: bool) -> None:

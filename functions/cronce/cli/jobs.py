@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.exits import USAGE, CommandError
-from cronce.cli.options import JobId, Json, Limit
+from cronce.cli.options import File, JobId, Json, Limit
 from cronce.cli.output import print_fields, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Create, show and steer jobs.")
@@ -24,23 +24,23 @@ IfMatch = Annotated[
 def put(
     choice: typer.Context,
     job_id: JobId,
-    file: Annotated[str, typer.Argument(help="A JSON document; - reads standard input.")],
+    file: File,
     if_match: IfMatch = None,
     create: Annotated[
         bool, typer.Option("--create", help="Only if there is no such job yet.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Create a job or replace its definition; the same again changes nothing."""
+    """Create a job or replace its definition. The same again changes nothing."""
     document = read_document(file)
-    job = _client(choice).put_job(job_id, document, if_match=if_match, if_none_match=create)
+    job = client_of(choice).put_job(job_id, document, if_match=if_match, if_none_match=create)
     _print_job(job, as_json)
 
 
 @app.command()
 def show(choice: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """The job's definition and state."""
-    _print_job(_client(choice).get_job(job_id), as_json)
+    _print_job(client_of(choice).get_job(job_id), as_json)
 
 
 @app.command("list")
@@ -52,7 +52,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """All jobs, or those of a group or status."""
-    jobs = list(_client(choice).list_jobs(group=group, status=status, limit=limit))
+    jobs = list(client_of(choice).list_jobs(group=group, status=status, limit=limit))
     if as_json:
         print_json({"jobs": jobs})
     else:
@@ -69,14 +69,14 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a job now, whatever its schedule."""
-    run = _client(choice).run_job(job_id, client_id=client_id)
+    run = client_of(choice).run_job(job_id, client_id=client_id)
     print_json(run) if as_json else print(f"{run['run_id']}  {run['status']}")
 
 
 @app.command()
 def delete(choice: typer.Context, job_id: JobId, if_match: IfMatch = None) -> None:
-    """Delete a job; its runs stay until their history ends."""
-    _client(choice).delete_job(job_id, if_match=if_match)
+    """Delete a job. Its runs stay until their history ends."""
+    client_of(choice).delete_job(job_id, if_match=if_match)
 
 
 @app.command()
@@ -87,21 +87,21 @@ def pause(
     as_json: Json = False,
 ) -> None:
     """Stop a job's schedule until it is resumed."""
-    _print_job(_client(choice).pause(job_id, note=note), as_json)
+    _print_job(client_of(choice).pause(job_id, note=note), as_json)
 
 
 @app.command()
 def resume(choice: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Go on from now; what fell into the pause is recorded as paused."""
-    _print_job(_client(choice).resume(job_id), as_json)
+    """Go on from now. What fell into the pause is recorded as paused."""
+    _print_job(client_of(choice).resume(job_id), as_json)
 
 
 @app.command()
 def edit(choice: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Change a job in $EDITOR; refused if somebody else changed it in between."""
+    """Change a job in $EDITOR. Refused if somebody else changed it in between."""
     from cronce.cli.edit import edited
 
-    client = _client(choice)
+    client = client_of(choice)
     before = client.get_job_text(job_id)
     change = edited(before, job_id)
     if change is None:
@@ -129,11 +129,6 @@ def schedule_text(schedule: str | dict[str, Any] | None) -> str:
     kind = next((name for name in ("cron", "rate", "at") if name in schedule), None)
     shown = f"{kind} {schedule[kind]}" if kind else ""
     return f"{shown} {schedule.get('timezone') or ''}".strip()
-
-
-def _client(choice: typer.Context) -> Any:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)
 
 
 def _row(job: dict[str, Any]) -> list[object]:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from cronce import __version__
 from cronce.cli import (
     backfills,
     calendars,
@@ -24,9 +25,9 @@ from cronce.cli import (
     status,
     transfer,
 )
-from cronce.cli.connect import Choice, connect
-from cronce.cli.exits import FAILED, USAGE, CommandError, complain, of_answer
-from cronce.cli.options import JobId, Json
+from cronce.cli.connect import Choice, client_of
+from cronce.cli.exits import FAILED, USAGE, CommandError, complain, listening, of_answer
+from cronce.cli.options import JobId, Json, Port
 
 GLOBAL_OPTIONS = ("--stack", "--profile", "--region", "--endpoint")
 
@@ -50,6 +51,12 @@ for part in (status, doctor, console):
     part.register(app)
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        print(f"cronce {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def choose(
     context: typer.Context,
@@ -61,6 +68,12 @@ def choose(
     endpoint: Annotated[
         str | None, typer.Option(help="An emulator's address; also AWS_ENDPOINT_URL.")
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_say_version, help="Print the release and end."
+        ),
+    ] = False,
 ) -> None:
     context.obj = Choice(stack or None, profile, region, endpoint)
 
@@ -68,7 +81,11 @@ def choose(
 @app.command()
 def preview(
     schedule: Annotated[
-        str, typer.Argument(help="'*/5 * * * *', 'rate(5 minutes)', 'at(…)' or a JSON schedule.")
+        str,
+        typer.Argument(
+            metavar="SCHEDULE",
+            help="'*/5 * * * *', 'rate(5 minutes)', 'at(…)' or a JSON schedule.",
+        ),
     ],
     timezone: Annotated[str | None, typer.Option(help="IANA zone; UTC without.")] = None,
     after: Annotated[str | None, typer.Option(help="An instant; now without.")] = None,
@@ -94,7 +111,7 @@ def upcoming(
     """The next occurrences of a job."""
     from cronce.cli.output import plain, print_json, print_table
 
-    found = connect(context.obj).upcoming(job_id, count=count, after=after)
+    found = client_of(context).upcoming(job_id, count=count, after=after)
     if as_json:
         print_json(found)
         return
@@ -112,7 +129,7 @@ def demo(
     ] = 90,
     keep: Annotated[bool, typer.Option(help="Keep the emulator's folder, to look at it.")] = False,
 ) -> None:
-    """Deploy to an emulator of its own, run jobs, kill a worker, judge."""
+    """Deploy to an emulator, run jobs, judge. The emulator is its own; a worker is killed."""
     from cronce.cli.demo import play
 
     code = play.run(seconds, keep)
@@ -123,28 +140,29 @@ def demo(
 @app.command()
 def docs(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 0,
+    port: Port = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Serve the API's documentation on this machine: the deployment's, else the checkout's."""
+    """Serve the API's documentation. On this machine: the deployment's, else the checkout's."""
     from cronce.cli import docs as serving
     from cronce.cli.deployment import DeploymentError
 
     try:
-        document = connect(context.obj).openapi()
+        document = client_of(context).openapi()
     except (CommandError, DeploymentError):
         copy = serving.of_checkout()
         if copy is None:
             raise
         document = copy
-    serving.serve(document, port, browser)
+    with listening(port):
+        serving.serve(document, port, browser)
 
 
 @app.command()
 def completion(
-    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print the completion script of a shell: eval "$(cronce completion bash)"."""
+    """Print a shell's completion script. Such as: eval "$(cronce completion bash)"."""
     if shell not in ("bash", "zsh", "fish"):
         raise typer.BadParameter("must be bash, zsh or fish", param_hint="shell")
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
@@ -165,7 +183,9 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
         if argument == "--":
             rest += [argument, *left]
         elif argument in GLOBAL_OPTIONS:
-            first += [argument, *([value] if (value := next(left, None)) is not None else [])]
+            if (value := next(left, None)) is None:
+                return [argument]  # for it to be told that its value is missing
+            first += [argument, value]
         elif argument.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             first.append(argument)
         else:
@@ -175,6 +195,11 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code. What went wrong was said on standard error."""
+    try:
+        "".join(arguments).encode()
+    except UnicodeEncodeError:
+        complain("an argument is not UTF-8 text")
+        return USAGE
     try:
         app(hoisted(arguments), prog_name="cronce")
     except SystemExit as end:

@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TextIO
 
 from cronce.describe import describe
-from cronce.domain.errors import Invalid
+from cronce.domain.errors import Fault, Invalid, NotJson
 from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.local_time import instant_of, read_time
 from cronce.domain.preview import MAX_COUNT, Upcoming, upcoming, warnings
 from cronce.domain.schedule import parse_schedule, unfold
 from cronce.domain.zones import check_zone
 from cronce.holidays_source import INLINE_YEARS, holidays_from
+from cronce.jsontext import parse, plain
 
 OK, REFUSED = 0, 2
 MAX_ARGUMENT = 16_384
@@ -71,9 +72,11 @@ def _document(argument: str, timezone: str | None) -> object:
     document: object = argument
     if argument.lstrip()[:1] in ("{", '"'):
         try:
-            document = json.loads(argument)
-        except (ValueError, RecursionError) as broken:
-            raise Invalid.one("", "bad_json", f"not JSON: {str(broken)[:80]}") from None
+            document = plain(parse(argument.encode()))
+        except NotJson as broken:
+            accepted = "a schedule as JSON, or as text"
+            fault = Fault("", "bad_json", f"not JSON: {broken}", accepted)
+            raise Invalid(broken.faults or [fault]) from None
     if timezone is None:
         return document
     check_zone(timezone)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cronce.cli import explain as explaining
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.options import JobId, Json, Limit, RunId
 from cronce.cli.output import print_fields, print_json, print_table
 
@@ -37,7 +37,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Runs of a job, latest first; without a job, those that ended badly."""
-    client = _client(choice)
+    client = client_of(choice)
     if job_id is None:
         runs = list(client.attention(status=status, since=since, until=until, limit=limit))
         columns, rows = ["job", *COLUMNS], [[run["job_id"], *_row(run)] for run in runs]
@@ -55,7 +55,7 @@ def list_(
 @app.command()
 def show(choice: typer.Context, job_id: JobId, run_id: RunId, as_json: Json = False) -> None:
     """One run with its attempts."""
-    _print_run(_client(choice).get_run(job_id, run_id), as_json)
+    _print_run(client_of(choice).get_run(job_id, run_id), as_json)
 
 
 @app.command()
@@ -67,8 +67,8 @@ def tail(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Runs of a job as they change, one line each; what had ended before is not shown."""
-    client = _client(choice)
+    """Runs of a job as they change. One line each; what had ended before is not shown."""
+    client = client_of(choice)
     seen: dict[str, tuple[Any, Any]] = {
         run["run_id"]: _state(run)
         for run in client.list_runs(job_id, limit=TAIL_WINDOW)
@@ -90,18 +90,13 @@ def tail(
 @app.command()
 def redrive(choice: typer.Context, job_id: JobId, run_id: RunId, as_json: Json = False) -> None:
     """Give a failed run new attempts."""
-    _print_run(_client(choice).redrive(job_id, run_id), as_json)
+    _print_run(client_of(choice).redrive(job_id, run_id), as_json)
 
 
 @app.command()
 def cancel(choice: typer.Context, job_id: JobId, run_id: RunId, as_json: Json = False) -> None:
     """Cancel a run that has not ended."""
-    _print_run(_client(choice).cancel(job_id, run_id), as_json)
-
-
-def _client(choice: typer.Context) -> Any:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)
+    _print_run(client_of(choice).cancel(job_id, run_id), as_json)
 
 
 def _state(run: dict[str, Any]) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cronce.cli.connect import connect
+from cronce.cli.connect import client_of
 from cronce.cli.exits import USAGE, CommandError
 from cronce.cli.options import Json
 from cronce.cli.output import plain, print_columns, print_json, print_table
@@ -32,8 +32,8 @@ def status(
     ] = "12h",
     as_json: Json = False,
 ) -> None:
-    """The last night: what ran, what failed, what was missed, what is late, what comes."""
-    client = connect(context.obj)
+    """The last night on one screen. What ran, failed, was missed, is late, and comes."""
+    client = client_of(context)
     start = beginning(since, datetime.now(UTC))
     seen = look(client, start)
     print_json(seen) if as_json else show(seen)
@@ -43,7 +43,8 @@ def beginning(since: str, now: datetime) -> str:
     """The instant, as the API takes it. CommandError for what is neither."""
     from cronce.domain.durations import parse_duration
     from cronce.domain.errors import Invalid
-    from cronce.domain.instants import to_api
+    from cronce.domain.instants import EPOCH, to_api
+    from cronce.domain.local_time import read_time
 
     try:
         return to_api(
@@ -52,13 +53,13 @@ def beginning(since: str, now: datetime) -> str:
     except Invalid:
         pass
     try:
-        at = datetime.fromisoformat(since)
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
+        written = read_time(since, "")
+    except Invalid:
+        written = None
+    if written is None or written.offset is None:
         form = "a duration of 1m to 7d, or an instant such as 2026-11-30T10:00:00Z"
         raise CommandError(f"--since {plain(since)[:60]}: accepted is {form}", USAGE)
-    return to_api(at)
+    return to_api(EPOCH + timedelta(seconds=written.wall - written.offset))
 
 
 def look(client: Any, start: str) -> dict[str, Any]:

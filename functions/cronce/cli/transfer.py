@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from cronce.cli import verbatim
-from cronce.cli.connect import Choice, connect
+from cronce.cli.connect import client_of
 from cronce.cli.exits import FAILED, CommandError, complain, of_answer
 from cronce.cli.output import plain
 
@@ -36,10 +36,10 @@ def export(
     group: Annotated[str | None, typer.Option(help="Only jobs of this group.")] = None,
     ended: Annotated[bool, typer.Option(help="Also jobs that have ended.")] = False,
 ) -> None:
-    """All jobs on standard output, one on each line: cronce jobs export > jobs.jsonl"""
+    """Print all jobs, one on each line. Such as: cronce jobs export > jobs.jsonl"""
     from cronce.client import ApiError
 
-    client, failed = _client(choice), 0
+    client, failed = client_of(choice), 0
     listed = client.list_jobs(group=group)
     # By id, so that two exports can be compared.
     for job_id in sorted(j["id"] for j in listed if ended or j["status"]["state"] != "ended"):
@@ -56,15 +56,17 @@ def export(
 
 def apply(
     choice: typer.Context,
-    file: Annotated[str, typer.Argument(help="What `export` wrote; - reads standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="What `export` wrote; - reads standard input.")
+    ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change.")] = False,
 ) -> None:
-    """PUT each job of a file. Others are left alone, a bad one keeps no other waiting; again is
+    """PUT each job of an export. Others are left alone, a bad one keeps no other waiting; again is
     harmless. Exit code 1 when any failed."""
     from cronce.cli.jobs import read_document
 
     text = read_document(file)
-    client, counts = _client(choice), dict.fromkeys(OUTCOMES, 0)
+    client, counts = client_of(choice), dict.fromkeys(OUTCOMES, 0)
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip():
             continue
@@ -158,8 +160,3 @@ def _found(client: Client, job_id: str) -> dict[str, Any] | None:
 def _say_refused(job_id: str, error: Any) -> None:
     print(f"{plain(job_id)}:", file=sys.stderr)
     of_answer(error.status, error.title, error.detail, error.errors)
-
-
-def _client(choice: typer.Context) -> Client:
-    assert isinstance(choice.obj, Choice)
-    return connect(choice.obj)

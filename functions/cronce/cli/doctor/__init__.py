@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Look at everything that a deployment needs; exit code 1 if something is wrong."""
+    """Look at what a deployment needs. Exit code 1 if something is wrong."""
     found: list[Finding] = []
     for finding in examine(context.obj):
         found.append(finding)
