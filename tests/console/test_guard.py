@@ -52,6 +52,8 @@ def test_another_name_that_points_here(web: Web, host: str) -> None:
         {"Origin": "http://127.0.0.1:9999"},
         {"Origin": "https://127.0.0.1"},
         {"Referer": "https://evil.example.com/HERE"},
+        {"Referer": "HERE.example.com/"},
+        {"Origin": "http://["},
         {"Origin": "HERE", "Sec-Fetch-Site": "cross-site"},
     ],
 )

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -116,6 +116,6 @@ class Guard:
     def _is_own(self, request: Request) -> bool:
         """Browsers name the page that sends a form; one that does not is refused."""
         source = request.headers.get("origin") or request.headers.get("referer") or ""
-        parts = urlsplit(source)
-        same = parts.scheme == "http" and parts.netloc == request.headers.get("host")
+        own = f"http://{request.headers['host']}"
+        same = source == own or source.startswith(f"{own}/")
         return same and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
