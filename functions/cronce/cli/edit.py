@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cronce.cli import verbatim
+from cronce import verbatim
 from cronce.cli.exits import USAGE, CommandError
 
 

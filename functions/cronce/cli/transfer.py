@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from cronce.cli import verbatim
+from cronce import verbatim
 from cronce.cli.connect import client_of
 from cronce.cli.exits import FAILED, CommandError, complain, of_answer
 from cronce.cli.output import plain

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cronce import verbatim
 from cronce.client import BadId
 from cronce.console import charts, redact
 from cronce.console.load import TROUBLE, load, trouble_of
@@ -111,7 +112,7 @@ def job(site: Site, request: Request, job_id: str | None = None) -> Response:
     if "job" in seen.trouble and not (seen.get("runs") or {}).get("runs"):
         return site.trouble(request, seen.trouble["job"])
     text = seen.get("job")
-    document = redact.parsed(text) if text else None
+    document = verbatim.loads(text) if text else None
     runs: list[dict[str, Any]] = (seen.get("runs") or {"runs": []})["runs"]
     counts = charts.lateness_of(runs)
     coming = (seen.get("upcoming") or {"details": []})["details"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+from cronce import verbatim
 
 HIDDEN = "••••••"
 MOST_CHARS = 20_000
@@ -22,10 +23,6 @@ _PAIR = re.compile(
 _QUERY = re.compile(r"([^&=]+)=([^&]*)")
 
 
-class _Number(str):
-    """As written."""
-
-
 def shown(text: str, *, leave_out: tuple[str, ...] = ()) -> str:
     """A JSON document indented, numbers as written, secrets hidden, cut when very long.
 
@@ -35,15 +32,10 @@ def shown(text: str, *, leave_out: tuple[str, ...] = ()) -> str:
       "api_key": "••••••"
     }
     """
-    document = parsed(text)
+    document = verbatim.loads(text)
     if isinstance(document, dict):
         document = {name: value for name, value in document.items() if name not in leave_out}
-    return clipped(_lines(hidden(document), ""))
-
-
-def parsed(text: str) -> Any:
-    """Numbers stay as written, as strings."""
-    return json.loads(text, parse_float=_Number, parse_int=_Number)
+    return clipped(verbatim.dumps(hidden(document)))
 
 
 def clipped(text: str) -> str:
@@ -62,7 +54,7 @@ def hidden(value: Any, name: str = "") -> Any:
         return value
     if _NAME.search(name) and value and not _REFERENCE.match(value):
         return HIDDEN
-    if isinstance(value, _Number):
+    if isinstance(value, verbatim.Number):
         return value
     if name == "payload_text":
         return _text(value)
@@ -88,29 +80,14 @@ def url(text: str) -> str:
 def _text(value: str) -> str:
     """JSON is looked through; of anything else, what looks like a name and its value."""
     try:
-        document = json.loads(value, parse_float=_Number, parse_int=_Number)
+        document = verbatim.loads(value)
     except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict | list):
-        return _lines(hidden(document), "")
+        return verbatim.dumps(hidden(document))
     return _PAIR.sub(_pair, value)
 
 
 def _pair(match: re.Match[str]) -> str:
     telling = _NAME.search(match["name"].strip("\"'"))
     return f"{match['name']}{match['sign']}{HIDDEN if telling else match['value']}"
-
-
-def _lines(value: Any, indent: str) -> str:
-    inner = indent + "  "
-    if isinstance(value, dict) and value:
-        parts = [f"{inner}{_word(key)}: {_lines(each, inner)}" for key, each in value.items()]
-        return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
-    if isinstance(value, list) and value:
-        parts = [f"{inner}{_lines(each, inner)}" for each in value]
-        return "[\n" + ",\n".join(parts) + f"\n{indent}]"
-    return str(value) if isinstance(value, _Number) else _word(value)
-
-
-def _word(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -16,7 +16,7 @@ def loads(text: str) -> Any:
 
 
 def dumps(value: Any, indent: str = "") -> str:
-    """Indented by two.
+    """Indented by two, for people to read.
 
     >>> print(dumps(loads('{"b": 1.50, "a": [1e3, true]}')))
     {
@@ -31,16 +31,16 @@ def dumps(value: Any, indent: str = "") -> str:
         return str(value)
     deeper = indent + "  "
     if isinstance(value, dict) and value:
-        inner = (f"{deeper}{json.dumps(k)}: {dumps(v, deeper)}" for k, v in value.items())
+        inner = (f"{deeper}{_word(k)}: {dumps(v, deeper)}" for k, v in value.items())
         return "{\n" + ",\n".join(inner) + f"\n{indent}}}"
     if isinstance(value, list) and value:
         inner = (deeper + dumps(each, deeper) for each in value)
         return "[\n" + ",\n".join(inner) + f"\n{indent}]"
-    return json.dumps(value)
+    return _word(value)
 
 
 def line(value: Any) -> str:
-    """On one line.
+    """On one line, in ASCII, for files and pipes.
 
     >>> line(loads('{"b": 1.50, "a": ["x"]}'))
     '{"b":1.50,"a":["x"]}'
@@ -52,6 +52,10 @@ def line(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(line, value)) + "]"
     return json.dumps(value)
+
+
+def _word(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _refused(name: str) -> Any:
