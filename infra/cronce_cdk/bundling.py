@@ -29,7 +29,7 @@ AssetName = Literal["core", "api"]
 _FORMAT = "1"  # changes when the same inputs would give another content
 _KEPT = 3600.0  # seconds since an asset was last used
 _KEPT_DEPENDENCIES = 30 * 86_400.0
-_LEFT_OUT = ("cli/*", "console/*", "testing/*", "client*.py")
+_LEFT_OUT = ("cli/*", "console/*", "testing/*", "client*.py", "verbatim.py")
 _HANDLERS_OF_THE_CORE = ("__init__.py", "dispatcher.py", "watch.py", "wiring.py", "worker.py")
 
 
