@@ -87,6 +87,3 @@ OLDEST_MESSAGE_ALARM: Final = 3600
 
 # Announcements.
 OVERDUE_ANNOUNCED: Final = 600
-
-# What stays after the fact.
-LOG_RETENTION_DAYS: Final = 30

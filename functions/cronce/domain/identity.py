@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from cronce import limits
 from cronce.domain.instants import check_aware
 
 # Whoever reads a URL takes the segments . and .. out of it: nothing is named so.
-JOB_ID = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,128}", re.ASCII)
-JOB_ID_FORM = "1 to 128 of A-Z a-z 0-9 . _ -, neither . nor .."
+JOB_ID = re.compile(rf"(?!\.\.?$)[A-Za-z0-9._-]{{1,{limits.JOB_ID_LENGTH}}}", re.ASCII)
+JOB_ID_FORM = f"1 to {limits.JOB_ID_LENGTH} of A-Z a-z 0-9 . _ -, neither . nor .."
 UID = re.compile(r"[a-z0-9]{8}", re.ASCII)
 CLIENT_ID = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", re.ASCII)
 CLIENT_ID_FORM = "1 to 64 of A-Z a-z 0-9 . _ -, neither . nor .."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from cronce import limits
 from cronce.domain.calendar import Calendar
 from cronce.domain.instants import epoch_seconds
 from cronce.domain.overlap import Lock, Overlap
@@ -74,10 +75,10 @@ class Definition:
     payload: str | None = None
     payload_is_json: bool = True
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    timeout: int = 60
+    timeout: int = limits.TIMEOUT_DEFAULT
     overlap: Overlap = "allow"
     start_deadline: int | None = None
-    history: int = 30 * 86_400
+    history: int = limits.HISTORY_DEFAULT
     pause_on_failure: int | None = None
     delete_after: int | None = None
     created_at: datetime | None = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from cronce import limits
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid, Unplannable
 
@@ -36,8 +37,8 @@ class Misfire:
     """
 
     policy: MisfirePolicy = "run_once"
-    grace: int = 90
-    late_limit: int = 900
+    grace: int = limits.GRACE_DEFAULT
+    late_limit: int = limits.LATE_LIMIT_DEFAULT
     window: int | None = None
     cap: int = 100
 
@@ -92,7 +93,7 @@ def _read(doc: Mapping[str, Any], at: str) -> Misfire:
         accepted = ", ".join(MISFIRE_POLICIES)
         faults.append(Fault(f"{at}/policy", "unknown_value", "not a misfire policy", accepted))
     given: dict[str, Any] = {"policy": policy}
-    grace = 90
+    grace = Misfire.grace
     for name, low, high in (
         ("grace", MIN_GRACE, MAX_GRACE),
         ("late_limit", 0, MAX_LATE_LIMIT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cronce import limits
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Invalid
 
@@ -59,7 +60,7 @@ def parse_rate(value: object, pointer: str) -> int:
             return _in_range(_words(written[1], written[2], pointer), pointer)
         if words := _WORDS.fullmatch(text):
             return _in_range(_words(words[1], words[2], pointer), pointer)
-    return parse_duration(value, pointer=pointer, low=1, high=MAX_RATE)
+    return parse_duration(value, pointer=pointer, low=limits.RATE_MIN, high=MAX_RATE)
 
 
 def _words(number: str, unit: str, pointer: str) -> int:
@@ -78,7 +79,7 @@ def _words(number: str, unit: str, pointer: str) -> int:
 
 
 def _in_range(n: int, pointer: str) -> int:
-    return parse_duration(n, pointer=pointer, low=1, high=MAX_RATE)
+    return parse_duration(n, pointer=pointer, low=limits.RATE_MIN, high=MAX_RATE)
 
 
 def _bad(pointer: str, detail: str, accepted: str = ACCEPTED) -> Invalid:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from cronce import limits
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import from_wire, to_wire
 from cronce.domain.message import Message
 
-MAX_RUNS = 100
+MAX_RUNS = limits.RECORD_RUNS
 # Milliseconds.
 LATENESS = (100, 250, 500, 1_000, 2_500, 5_000, 15_000, 60_000)
 LATER = "later"
-FIRST_LOOK = timedelta(seconds=120)
-LONGEST_INTERVAL = timedelta(seconds=600)
+FIRST_LOOK = timedelta(seconds=limits.RECONCILE_AFTER)
+LONGEST_INTERVAL = timedelta(seconds=limits.RECONCILE_MAX_INTERVAL)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cronce import limits
 from cronce.domain.durations import parse_duration
 from cronce.domain.errors import Fault, Invalid
 
@@ -18,10 +19,10 @@ MIN_DELAY = 1
 class RetryPolicy:
     """max_attempts: executions in all, the first included; backoff, max_backoff: seconds."""
 
-    max_attempts: int = 3
-    backoff: int = 10
-    factor: int = 2
-    max_backoff: int = 3600
+    max_attempts: int = limits.MAX_ATTEMPTS_DEFAULT
+    backoff: int = limits.BACKOFF_DEFAULT
+    factor: int = limits.BACKOFF_FACTOR_DEFAULT
+    max_backoff: int = limits.MAX_BACKOFF_DEFAULT
 
     def to_document(self) -> dict[str, object]:
         return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from cronce import limits
 from cronce.domain.identity import RunKey
 
 RunStatus = Literal[
@@ -36,7 +37,7 @@ MOVES: dict[str, tuple[frozenset[str], str]] = {
     "redrive": (frozenset({"failed"}), "retrying"),
 }
 
-MAX_ENTRIES = 20
+MAX_ENTRIES = limits.ATTEMPT_ENTRIES
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from cronce import limits
 from cronce.domain.instants import to_api
 
-EXCERPT_BYTES = 512
+EXCERPT_BYTES = limits.RESULT_BYTES
 RETRY_AFTER_LIMIT = 3600
 VALUE_BYTES = 256
 RETRIED_STATUSES = frozenset({401, 407, 408, 409, 425, 429})
