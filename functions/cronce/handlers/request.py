@@ -22,7 +22,8 @@ from cronce.domain.identity import (
     JOB_ID,
     JOB_ID_FORM,
 )
-from cronce.jsontext import parse, plain, pointer
+from cronce.handlers.fields import Fields
+from cronce.jsontext import parse, plain
 from cronce.limits import BODY_BYTES
 from cronce.ports import Page
 
@@ -65,23 +66,17 @@ class Request:
         """The body as `jsontext.parse` gives it. Raises NotJson, TooLarge, Invalid."""
         return parse(body_of(self.event))
 
-    def optional_object(self, fields: tuple[str, ...]) -> dict[str, Any]:
-        """An optional body: an object with some of these fields; {} without a body."""
-        if not self.has_body():
-            return {}
-        doc = plain(self.document())
-        accepted = f"an object with {', '.join(fields)}"
-        if not isinstance(doc, dict):
-            raise Invalid.one("", "wrong_type", "not an object", accepted)
-        unknown = [name for name in doc if name not in fields]
-        if unknown:
-            raise Invalid(
-                [
-                    Fault(pointer(name[:80]), "unknown_field", "no such field", accepted)
-                    for name in unknown[:20]
-                ]
-            )
-        return doc
+    def fields(self, known: Sequence[str]) -> Fields:
+        """Of the body, an object with some of these. Raises as `document`."""
+        return Fields(plain(self.document()), known)
+
+    def optional_fields(self, known: Sequence[str]) -> Fields:
+        """As `fields`; none without a body."""
+        return self.fields(known) if self.has_body() else Fields({}, known)
+
+    def check_empty(self) -> None:
+        """Raises Invalid for a body that says anything."""
+        self.optional_fields(()).check()
 
     # --- headers
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
 
 from cronce.control.backfills import Ask, DryRun
 from cronce.domain.backfill import PACE, PACE_DEFAULT, Backfill
-from cronce.domain.errors import Fault, Invalid
+from cronce.domain.errors import Fault
 from cronce.domain.instants import EPOCH, to_api
-from cronce.domain.overlap import OVERLAPS, Overlap
+from cronce.domain.overlap import OVERLAPS
 from cronce.handlers import models_many as models
+from cronce.handlers.fields import Fields, flag, one_of, whole
 from cronce.handlers.operations import PAGED, Answered, Operation, Parts
 from cronce.handlers.request import Request, check_client_id, read_instant
 
-T = TypeVar("T")
 FIELDS = ("id", "from", "to", "dry_run", "pace", "overlap")
 
 
 def create_backfill(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    ask, dry_run = read_ask(request.optional_object(FIELDS), parts.control.ports.clock.now())
+    ask, dry_run = read_ask(request.optional_fields(FIELDS), parts.control.ports.clock.now())
     if dry_run:
         return Answered(200, _dry(parts.control.try_backfill(job_id, ask)))
     backfill, new = parts.control.backfill(job_id, ask, by=request.caller)
@@ -43,60 +41,29 @@ def list_backfills(parts: Parts, request: Request) -> Answered:
 
 
 def cancel_backfill(parts: Parts, request: Request) -> Answered:
-    request.optional_object(())
+    request.check_empty()
     found = parts.control.cancel_backfill(request.job_id(), _id(request), by=request.caller)
     return Answered(200, document(found))
 
 
-def read_ask(doc: dict[str, Any], now: datetime) -> tuple[Ask, bool]:
+def read_ask(fields: Fields, now: datetime) -> tuple[Ask, bool]:
     """What is asked for, and whether only to try. Raises Invalid with every fault."""
-    faults: list[Fault] = []
-
-    def read(name: str, parse: Callable[[object], T], absent: T) -> T:
-        try:
-            return parse(doc[name]) if name in doc else absent
-        except Invalid as e:
-            faults.extend(e.faults)
-            return absent
-
-    client_id = read("id", lambda value: check_client_id(value, "/id"), None)
-    first = read("from", lambda value: read_instant(value, "/from"), None)
-    before = read("to", lambda value: read_instant(value, "/to"), now)
-    pace = read("pace", _pace, PACE_DEFAULT)
-    overlap = read("overlap", _overlap, None)
-    dry_run = read("dry_run", _flag, False)
-    if "from" not in doc:
-        faults.append(Fault("/from", "missing_field", "from is required", "an instant"))
-    elif first is not None and first < EPOCH:
-        faults.append(Fault("/from", "out_of_range", "before 1970", "an instant since 1970"))
+    client_id = fields.read("id", check_client_id, None)
+    first = fields.need("from", read_instant, "an instant")
+    before = fields.read("to", read_instant, now)
+    pace = fields.read("pace", whole(*PACE, "a whole number of runs a minute,"), PACE_DEFAULT)
+    overlap = fields.read("overlap", one_of(OVERLAPS), None)
+    dry_run = fields.read("dry_run", flag, False)
+    if first is not None and first < EPOCH:
+        fields.refuse(Fault("/from", "out_of_range", "before 1970", "an instant since 1970"))
     elif first is not None and before <= first:
-        faults.append(Fault("/to", "bad_range", "to is not after from", "a later instant"))
+        fields.refuse(Fault("/to", "bad_range", "to is not after from", "a later instant"))
     if before > now:
         accepted = "an instant up to now, or leave it out"
-        faults.append(Fault("/to", "in_future", "to has not come yet", accepted))
-    if faults or first is None:
-        raise Invalid(faults)
+        fields.refuse(Fault("/to", "in_future", "to has not come yet", accepted))
+    fields.check()
+    assert first is not None
     return Ask(first, before, pace, overlap, client_id), dry_run
-
-
-def _pace(value: object) -> int:
-    if type(value) is int and PACE[0] <= value <= PACE[1]:
-        return value
-    accepted = f"a whole number of runs a minute, {PACE[0]} to {PACE[1]}"
-    raise Invalid.one("/pace", "out_of_range", f"{value!r:.40} is not", accepted)
-
-
-def _overlap(value: object) -> Overlap | None:
-    if value in OVERLAPS:
-        return value
-    accepted = ", ".join(OVERLAPS)
-    raise Invalid.one("/overlap", "unknown_value", f"{value!r:.40} is no policy", accepted)
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise Invalid.one("/dry_run", "wrong_type", "not a boolean", "true or false")
 
 
 def _id(request: Request) -> str:

@@ -13,6 +13,8 @@ from cronce.domain.instants import to_api
 from cronce.domain.named import NamedCalendar, check_calendar_name
 from cronce.domain.zones import tzdata_version
 from cronce.handlers import models_calendars as models
+from cronce.handlers.fields import cursor as read_cursor
+from cronce.handlers.fields import flag, whole
 from cronce.handlers.operations import (
     IF_MATCH,
     IF_NONE_MATCH,
@@ -80,29 +82,24 @@ def list_calendars(parts: Parts, request: Request) -> Answered:
 
 
 def replan(parts: Parts, request: Request) -> Answered:
-    doc = request.optional_object(FIELDS)
-    faults: list[Fault] = []
-    dry_run, limit = doc.get("dry_run", False), doc.get("limit", PAGE)
-    calendar, cursor = doc.get("calendar"), doc.get("cursor")
-    if not isinstance(dry_run, bool):
-        faults.append(Fault("/dry_run", "bad_type", "not a boolean", "true or false"))
-    if type(limit) is not int or not 1 <= limit <= PAGE:
-        faults.append(Fault("/limit", "out_of_range", "not accepted", f"1 to {PAGE}"))
-    if cursor is not None and not isinstance(cursor, str):
-        faults.append(Fault("/cursor", "bad_type", "not a string", "from the answer before"))
-    try:
-        if calendar is not None:
-            check_calendar_name(calendar if isinstance(calendar, str) else "", "/calendar")
-    except Invalid as e:
-        faults += e.faults
-    if faults:
-        raise Invalid(faults)
+    fields = request.optional_fields(FIELDS)
+    dry_run = fields.read("dry_run", flag, False)
+    limit = fields.read("limit", whole(1, PAGE), PAGE)
+    calendar = fields.read("calendar", _name_or_none, None)
+    cursor = fields.read("cursor", read_cursor, None)
+    fields.check()
     found = parts.control.replan(calendar=calendar, dry_run=dry_run, limit=limit, cursor=cursor)
     return Answered(200, _replanned(found, dry_run=dry_run))
 
 
 def _name(request: Request) -> str:
     return check_calendar_name(request.path["calendar"], "path:calendar")
+
+
+def _name_or_none(value: object, at: str) -> str | None:
+    if value is None:
+        return None
+    return check_calendar_name(value if isinstance(value, str) else "", at)
 
 
 def _version_wanted(parts: Parts, request: Request, name: str) -> int | None:

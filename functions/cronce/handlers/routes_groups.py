@@ -9,10 +9,14 @@ from cronce.domain.instants import to_api
 from cronce.domain.job import DEFAULT_GROUP
 from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models_many as models
+from cronce.handlers.fields import Fields
+from cronce.handlers.fields import cursor as read_cursor
 from cronce.handlers.operations import PAGED, Answered, Operation, Parts
 from cronce.handlers.request import Request
 from cronce.handlers.routes_jobs import read_note
 from cronce.jsontext import Number, Verbatim
+
+LIMIT = "max_starts_per_second"
 
 
 def put_group(parts: Parts, request: Request) -> Answered:
@@ -42,8 +46,10 @@ def list_groups(parts: Parts, request: Request) -> Answered:
 
 def pause_group(parts: Parts, request: Request) -> Answered:
     name = _name(request)
-    doc = request.optional_object(("note", "cursor"))
-    note, cursor = read_note(doc), _cursor(doc)
+    fields = request.optional_fields(("note", "cursor"))
+    note = fields.read("note", read_note, "")
+    cursor = fields.read("cursor", read_cursor, None)
+    fields.check()
     moved = parts.control.pause_group(
         name, by=request.caller, note=note, limit=MOST_JOBS, cursor=cursor
     )
@@ -52,26 +58,26 @@ def pause_group(parts: Parts, request: Request) -> Answered:
 
 def resume_group(parts: Parts, request: Request) -> Answered:
     name = _name(request)
-    cursor = _cursor(request.optional_object(("cursor",)))
+    fields = request.optional_fields(("cursor",))
+    cursor = fields.read("cursor", read_cursor, None)
+    fields.check()
     moved = parts.control.resume_group(name, by=request.caller, limit=MOST_JOBS, cursor=cursor)
     return Answered(200, _moved(moved))
 
 
 def read_limit(request: Request) -> int:
     """The number as it was written: no rounding comes between. Raises Invalid."""
-    doc = request.document()
-    at = "/max_starts_per_second"
-    if not isinstance(doc, dict):
-        raise Invalid.one("", "wrong_type", "not an object", "an object")
-    if unknown := [name for name in doc if name != at[1:]]:
-        accepted = "an object with max_starts_per_second"
-        raise Invalid.one(f"/{unknown[0][:80]}", "unknown_field", "no such field", accepted)
-    value = doc.get(at[1:])
-    if value is None:
-        raise Invalid.one(at, "missing_field", "max_starts_per_second is required", ACCEPTED)
-    if not isinstance(value, Number):
-        raise Invalid.one(at, "wrong_type", "not a number", ACCEPTED)
-    return parse_rate(value.text, at)
+    fields = Fields(request.document(), (LIMIT,))
+    limit = fields.need(LIMIT, _rate, ACCEPTED)
+    fields.check()
+    assert limit is not None
+    return limit
+
+
+def _rate(value: object, at: str) -> int:
+    if isinstance(value, Number):
+        return parse_rate(value.text, at)
+    raise Invalid.one(at, "wrong_type", "not a number", ACCEPTED)
 
 
 def _name(request: Request) -> str:
@@ -79,13 +85,6 @@ def _name(request: Request) -> str:
     if is_group(name):
         return name
     raise Invalid.one("path:group", "bad_group", f"{name!r:.80} is not one", GROUP_FORM)
-
-
-def _cursor(doc: dict[str, object]) -> str | None:
-    cursor = doc.get("cursor")
-    if cursor is None or isinstance(cursor, str):
-        return cursor
-    raise Invalid.one("/cursor", "wrong_type", "not a string", "from the answer before")
 
 
 def document(name: str, group: Group | None) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from hashlib import blake2b
 from typing import cast, get_args
@@ -105,25 +104,26 @@ def patch_job(parts: Parts, request: Request) -> Answered:
     raise VersionMismatch(job_id, parts.control.get(job_id).job.version)
 
 
-def read_note(doc: Mapping[str, object]) -> str:
+def read_note(value: object, at: str) -> str:
     """Raises Invalid."""
-    note = doc.get("note", "")
-    if isinstance(note, str) and len(note) <= NOTE_CHARS:
-        return note
+    if isinstance(value, str) and len(value) <= NOTE_CHARS:
+        return value
     accepted = f"a string of at most {NOTE_CHARS} characters"
-    raise Invalid.one("/note", "bad_note", "not accepted", accepted)
+    raise Invalid.one(at, "bad_note", f"{value!r:.40} is not", accepted)
 
 
 def pause_job(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    note = read_note(request.optional_object(("note",)))
+    fields = request.optional_fields(("note",))
+    note = fields.read("note", read_note, "")
+    fields.check()
     wanted = version_wanted(parts, request, job_id)
     return job_answer(parts.control.pause(job_id, by=request.caller, note=note, if_match=wanted))
 
 
 def resume_job(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    request.optional_object(())
+    request.check_empty()
     wanted = version_wanted(parts, request, job_id)
     return job_answer(parts.control.resume(job_id, by=request.caller, if_match=wanted))
 

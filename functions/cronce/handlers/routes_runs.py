@@ -46,13 +46,13 @@ def list_runs(parts: Parts, request: Request) -> Answered:
 
 
 def redrive_run(parts: Parts, request: Request) -> Answered:
-    request.optional_object(())
+    request.check_empty()
     run = parts.control.redrive_run(request.job_id(), request.run_id(), by=request.caller)
     return Answered(202, run_document(run))
 
 
 def cancel_run(parts: Parts, request: Request) -> Answered:
-    request.optional_object(())
+    request.check_empty()
     run = parts.control.cancel_run(request.job_id(), request.run_id(), by=request.caller)
     return Answered(200, run_document(run))
 
@@ -75,10 +75,9 @@ def list_attention(parts: Parts, request: Request) -> Answered:
 def _client_id(request: Request) -> str | None:
     """Of the body or of the header; both, if they agree."""
     header = request.idempotency_key()
-    body = request.optional_object(("id",))
-    if "id" not in body:
-        return header
-    client_id = check_client_id(body["id"], "/id")
+    fields = request.optional_fields(("id",))
+    client_id = fields.read("id", check_client_id, header)
+    fields.check()
     if header not in (None, client_id):
         detail = "the header Idempotency-Key says something else"
         raise Invalid.one("/id", "exclusive", detail, "one of the two, or the same in both")

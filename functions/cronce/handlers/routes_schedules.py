@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
 from cronce import limits
 from cronce.describe import describe
 from cronce.domain.durations import parse_duration
-from cronce.domain.errors import Fault, Invalid
+from cronce.domain.errors import Invalid
 from cronce.domain.instants import to_api
 from cronce.domain.named import named_in_document
 from cronce.domain.overlap import OVERLAPS
 from cronce.domain.preview import MAX_COUNT, Upcoming, upcoming, warnings
 from cronce.domain.schedule import Schedule, parse_schedule
 from cronce.handlers import models
+from cronce.handlers.fields import anything, one_of, whole
 from cronce.handlers.operations import Answered, Operation, Parameter, Parts, instant_parameter
 from cronce.handlers.request import Request, read_instant
 from cronce.holidays_source import INLINE_YEARS, holidays_from
-from cronce.jsontext import plain, pointer
 
 COUNT = 10
 FIELDS = ("schedule", "after", "count", "timeout", "overlap")
@@ -37,49 +34,27 @@ def upcoming_of_job(parts: Parts, request: Request) -> Answered:
 
 
 def preview(parts: Parts, request: Request) -> Answered:
-    doc = plain(request.document())
-    if not isinstance(doc, dict):
-        raise Invalid.one("", "wrong_type", "not an object", f"an object with {', '.join(FIELDS)}")
-    after, count, timeout, overlap = _options(doc, parts.control.ports.clock.now())
+    fields = request.fields(FIELDS)
+    asked = fields.need("schedule", anything, "a schedule")
+    after = fields.read("after", read_instant, parts.control.ports.clock.now())
+    timeout = fields.read("timeout", _timeout, limits.TIMEOUT_DEFAULT)
+    count = fields.read("count", whole(1, MAX_COUNT), COUNT)
+    overlap = fields.read("overlap", one_of(OVERLAPS), "allow")
+    fields.check()
     holidays = holidays_from(after.year, INLINE_YEARS)
-    name = named_in_document(doc["schedule"])
+    name = named_in_document(asked)
     calendar = parts.control.find_calendar(name) if name else None
     try:
-        schedule = parse_schedule(doc["schedule"], now=after, holidays=holidays, calendar=calendar)
+        schedule = parse_schedule(asked, now=after, holidays=holidays, calendar=calendar)
     except Invalid as e:
         raise Invalid([fault.under("/schedule") for fault in e.faults]) from None
     found = upcoming(schedule, uid="", after=after, count=count)
     return Answered(200, _document(schedule, found, warnings(schedule, timeout, overlap)))
 
 
-def _options(doc: dict[str, Any], now: datetime) -> tuple[datetime, int, int, str]:
-    """after, count, timeout, overlap. Raises Invalid with every fault in them."""
-    accepted = ", ".join(FIELDS)
-    faults = [
-        Fault(pointer(name[:80]), "unknown_field", "no such field", accepted)
-        for name in [name for name in doc if name not in FIELDS][:20]
-    ]
-    if "schedule" not in doc:
-        faults.append(Fault("/schedule", "missing_field", "schedule is required", "a schedule"))
-    after, timeout = now, limits.TIMEOUT_DEFAULT
-    try:
-        after = read_instant(doc["after"], "/after") if "after" in doc else now
-    except Invalid as e:
-        faults += e.faults
-    try:
-        low, high = limits.TIMEOUT
-        given = doc.get("timeout", limits.TIMEOUT_DEFAULT)
-        timeout = parse_duration(given, pointer="/timeout", low=low, high=high)
-    except Invalid as e:
-        faults += e.faults
-    count, overlap = doc.get("count", COUNT), doc.get("overlap", "allow")
-    if type(count) is not int or not 1 <= count <= MAX_COUNT:
-        faults.append(Fault("/count", "out_of_range", "not accepted", f"1 to {MAX_COUNT}"))
-    if overlap not in OVERLAPS:
-        faults.append(Fault("/overlap", "unknown_value", "not a policy", ", ".join(OVERLAPS)))
-    if faults:
-        raise Invalid(faults)
-    return after, count, timeout, overlap
+def _timeout(value: object, at: str) -> int:
+    low, high = limits.TIMEOUT
+    return parse_duration(value, pointer=at, low=low, high=high)
 
 
 def _document(schedule: Schedule, found: list[Upcoming], told: list[str]) -> dict[str, object]:

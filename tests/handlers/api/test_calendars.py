@@ -254,9 +254,9 @@ def test_replan_says_what_it_is_given(over_memory: Api) -> None:
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ({"dry_run": 1}, ("/dry_run", "bad_type")),
+        ({"dry_run": 1}, ("/dry_run", "wrong_type")),
         ({"limit": 101}, ("/limit", "out_of_range")),
-        ({"cursor": 1}, ("/cursor", "bad_type")),
+        ({"cursor": 1}, ("/cursor", "wrong_type")),
         ({"cursor": "x"}, ("/cursor", "bad_cursor")),
         ({"calendar": 1}, ("/calendar", "bad_name")),
         ({"everything": True}, ("/everything", "unknown_field")),
