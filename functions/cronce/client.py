@@ -20,7 +20,15 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.httpsession import URLLib3Session
 
-from cronce.client_base import BadId, Document, NotUnderstood, Unreachable, following, segment
+from cronce.client_base import (
+    BadId,
+    Document,
+    NotUnderstood,
+    Unreachable,
+    conditions,
+    following,
+    segment,
+)
 from cronce.client_calendars import Calendars
 from cronce.client_many import Many
 from cronce.client_views import Views
@@ -114,10 +122,9 @@ class Client(Views, Calendars, Many):
 
         if_match: only at this version. if_none_match: only if there is no such job.
         """
-        conditions = _conditions(if_match, if_none_match)
-        repeatable = not conditions
+        headers = conditions(if_match, if_none_match)
         return self._call(
-            "PUT", _job(job_id), body=document, headers=conditions, repeatable=repeatable
+            "PUT", _job(job_id), body=document, headers=headers, repeatable=not headers
         )
 
     def create_job(self, document: Body, *, key: str | None = None) -> Document:
@@ -137,14 +144,14 @@ class Client(Views, Calendars, Many):
 
     def patch_job(self, job_id: str, patch: Body, *, if_match: int | None = None) -> Document:
         """A merge patch (RFC 7396); ``schedule`` and ``target`` are replaced whole."""
-        headers = {"Content-Type": "application/merge-patch+json", **_conditions(if_match, False)}
+        headers = {"Content-Type": "application/merge-patch+json", **conditions(if_match)}
         return self._call(
             "PATCH", _job(job_id), body=patch, headers=headers, repeatable=if_match is None
         )
 
     def delete_job(self, job_id: str, *, if_match: int | None = None) -> None:
         """A repeated call that finds the job gone is a success."""
-        headers = _conditions(if_match, False)
+        headers = conditions(if_match)
         self._call("DELETE", _job(job_id), headers=headers, gone_is_done=True)
 
     def list_jobs(
@@ -309,11 +316,6 @@ def _job(job_id: str) -> str:
 
 def _run(job_id: str, run_id: str) -> str:
     return f"{_job(job_id)}/runs/{segment(run_id)}"
-
-
-def _conditions(if_match: int | None, if_none_match: bool) -> dict[str, str]:
-    match = {"If-Match": f'"{if_match}"'} if if_match is not None else {}
-    return match | ({"If-None-Match": "*"} if if_none_match else {})
 
 
 def _encoded(body: Body | None) -> bytes:

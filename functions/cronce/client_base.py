@@ -28,6 +28,12 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
+def conditions(if_match: int | None, if_none_match: bool = False) -> dict[str, str]:
+    """As headers."""
+    match = {"If-Match": f'"{if_match}"'} if if_match is not None else {}
+    return match | ({"If-None-Match": "*"} if if_none_match else {})
+
+
 def following(ask: Callable[[str | None], Document]) -> Iterator[Document]:
     """Page after page. ask: takes the cursor of the page before. Raises NotUnderstood."""
     cursor = None

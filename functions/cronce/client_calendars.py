@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cronce.client_base import Calls, Document, following, segment
+from cronce.client_base import Calls, Document, conditions, following, segment
 
 
 class Calendars(Calls):
@@ -21,10 +21,9 @@ class Calendars(Calls):
     ) -> Document:
         """Creates it or replaces what it excludes. ``replanned`` has a cursor where the calendar
         has more jobs than one call plans again: go on with ``replan``."""
-        conditions = _if_match(if_match) | ({"If-None-Match": "*"} if if_none_match else {})
-        repeatable = not conditions
+        headers = conditions(if_match, if_none_match)
         return self._call(
-            "PUT", _calendar(name), body=document, headers=conditions, repeatable=repeatable
+            "PUT", _calendar(name), body=document, headers=headers, repeatable=not headers
         )
 
     def get_calendar(self, name: str) -> Document:
@@ -36,7 +35,7 @@ class Calendars(Calls):
 
     def delete_calendar(self, name: str, *, if_match: int | None = None) -> None:
         """Refused while jobs name it. A repeated call that finds it gone is a success."""
-        self._call("DELETE", _calendar(name), headers=_if_match(if_match), gone_is_done=True)
+        self._call("DELETE", _calendar(name), headers=conditions(if_match), gone_is_done=True)
 
     def replan(
         self,
@@ -57,7 +56,3 @@ class Calendars(Calls):
 
 def _calendar(name: str) -> str:
     return f"/calendars/{segment(name)}"
-
-
-def _if_match(version: int | None) -> dict[str, str]:
-    return {} if version is None else {"If-Match": f'"{version}"'}

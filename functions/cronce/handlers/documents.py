@@ -43,20 +43,26 @@ def written_tree(stored: StoredJob) -> dict[str, object]:
 
 
 def status(stored: StoredJob) -> models.Status:
-    job, definition = stored.job, stored.definition
+    definition = stored.definition
     return models.Status(
+        **_short_status(stored.job).model_dump(),
+        created_at=instant(definition.created_at),
+        created_by=definition.created_by,
+        updated_at=instant(definition.updated_at),
+        updated_by=definition.updated_by,
+        expires_at=instant(_of_epoch(stored.job.expires_at)),
+    )
+
+
+def _short_status(job: Job) -> models.JobStatusShort:
+    return models.JobStatusShort(
         state=job.status,
         version=job.version,
         generation=job.generation,
         uid=job.uid,
-        next_run=_instant(job.next.due if job.next else None),
-        next_occurrence=_instant(job.next.scheduled_for if job.next else None),
+        next_run=instant(job.next.due if job.next else None),
+        next_occurrence=instant(job.next.scheduled_for if job.next else None),
         reason=job.reason,
-        created_at=_instant(definition.created_at),
-        created_by=definition.created_by,
-        updated_at=_instant(definition.updated_at),
-        updated_by=definition.updated_by,
-        expires_at=_instant(_of_epoch(job.expires_at)),
     )
 
 
@@ -69,15 +75,7 @@ def _short(job: Job) -> dict[str, object]:
         "id": job.job_id,
         "group": job.group,
         "schedule": _schedule(job),
-        "status": models.JobStatusShort(
-            state=job.status,
-            version=job.version,
-            generation=job.generation,
-            uid=job.uid,
-            next_run=_instant(job.next.due if job.next else None),
-            next_occurrence=_instant(job.next.scheduled_for if job.next else None),
-            reason=job.reason,
-        ).model_dump(),
+        "status": _short_status(job).model_dump(),
     }
 
 
@@ -100,11 +98,11 @@ def run_document(run: Run) -> dict[str, object]:
         trigger=run.key.trigger,
         triggered_by=run.triggered_by,
         attempt=run.attempt,
-        started_at=_instant(run.started_at),
-        finished_at=_instant(run.finished_at),
-        held_until=_instant(run.held_until),
-        lease_expires_at=_instant(run.lease_expires_at),
-        retry_at=_instant(run.retry_at),
+        started_at=instant(run.started_at),
+        finished_at=instant(run.finished_at),
+        held_until=instant(run.held_until),
+        lease_expires_at=instant(run.lease_expires_at),
+        retry_at=instant(run.retry_at),
         code=run.code,
         detail=run.detail,
         attempts=[_attempt(entry) for entry in run.entries],
@@ -122,7 +120,7 @@ def _attempt(entry: Entry) -> models.Attempt:
         outcome=entry.outcome,
         code=entry.code,
         detail=entry.detail,
-        started_at=_instant(entry.started_at),
+        started_at=instant(entry.started_at),
         finished_at=to_api(entry.finished_at),
     )
 
@@ -131,5 +129,5 @@ def _of_epoch(seconds: int | None) -> datetime | None:
     return None if seconds is None else EPOCH + timedelta(seconds=seconds)
 
 
-def _instant(at: datetime | None) -> str | None:
+def instant(at: datetime | None) -> str | None:
     return None if at is None else to_api(at)

@@ -177,8 +177,8 @@ class Preview(Shape):
 # --- answers
 
 
-class Status(Shape):
-    """What cronce knows of a job. next_run: next_occurrence plus jitter."""
+class JobStatusShort(Shape):
+    """next_run: next_occurrence plus jitter."""
 
     state: JobStatus
     version: int
@@ -187,6 +187,11 @@ class Status(Shape):
     next_run: Instant | None
     next_occurrence: Instant | None
     reason: str
+
+
+class Status(JobStatusShort):
+    """What cronce knows of a job. next_run: next_occurrence plus jitter."""
+
     created_at: Instant | None
     created_by: str
     updated_at: Instant | None
@@ -199,16 +204,6 @@ class StoredJob(Job):
 
     id: JobId
     status: Status
-
-
-class JobStatusShort(Shape):
-    state: JobStatus
-    version: int
-    generation: int
-    uid: str
-    next_run: Instant | None
-    next_occurrence: Instant | None
-    reason: str
 
 
 class JobShort(Shape):

@@ -92,11 +92,14 @@ class Request:
                 return str(value).strip()
         return None
 
-    def if_match(self) -> int | str | None:
-        """A version, `*`, or None. Raises Invalid for what is no ETag of ours."""
+    def if_match(self, current: Callable[[], int]) -> int | None:
+        """The version that is asked for; for `*` the current one, which may raise that there is
+        none. Raises Invalid for what is no ETag of ours."""
         value = self.header("If-Match")
-        if value is None or value == ANY:
-            return value
+        if value is None:
+            return None
+        if value == ANY:
+            return current()
         if match := _ETAG.fullmatch(value):
             return int(match[1])
         accepted = 'the ETag of the job as it was answered, such as "3", or *'

@@ -11,6 +11,7 @@ from cronce.domain.errors import Fault
 from cronce.domain.instants import EPOCH, to_api
 from cronce.domain.overlap import OVERLAPS
 from cronce.handlers import models_many as models
+from cronce.handlers.documents import instant
 from cronce.handlers.fields import Fields, flag, one_of, whole
 from cronce.handlers.operations import PAGED, Answered, Operation, Parts
 from cronce.handlers.request import Request, check_client_id, read_instant
@@ -82,11 +83,11 @@ def document(b: Backfill) -> dict[str, object]:
         total=b.total,
         started=b.started,
         existing=b.existing,
-        done_up_to=_instant(b.done_up_to),
+        done_up_to=instant(b.done_up_to),
         reason=b.reason,
         created_at=to_api(b.created_at),
         created_by=b.created_by,
-        finished_at=_instant(b.finished_at),
+        finished_at=instant(b.finished_at),
     ).model_dump(by_alias=True)
 
 
@@ -94,14 +95,10 @@ def _dry(found: DryRun) -> dict[str, object]:
     return models.DryRun(
         dry_run=True,
         total=found.total,
-        first=_instant(found.first),
-        last=_instant(found.last),
+        first=instant(found.first),
+        last=instant(found.last),
         existing=found.existing,
     ).model_dump()
-
-
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else to_api(at)
 
 
 OPERATIONS = (

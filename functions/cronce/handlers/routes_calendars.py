@@ -13,6 +13,7 @@ from cronce.domain.instants import to_api
 from cronce.domain.named import NamedCalendar, check_calendar_name
 from cronce.domain.zones import tzdata_version
 from cronce.handlers import models_calendars as models
+from cronce.handlers.documents import instant
 from cronce.handlers.fields import cursor as read_cursor
 from cronce.handlers.fields import flag, whole
 from cronce.handlers.operations import (
@@ -103,14 +104,14 @@ def _name_or_none(value: object, at: str) -> str | None:
 
 
 def _version_wanted(parts: Parts, request: Request, name: str) -> int | None:
-    """As for jobs: `*` is the version that is there."""
-    wanted = request.if_match()
-    if not isinstance(wanted, str):
-        return wanted
-    found = parts.control.ports.store.read_calendar(name)
-    if found is None:
+    """Raises CalendarMismatch for `*` when there is no calendar."""
+
+    def current() -> int:
+        if found := parts.control.ports.store.read_calendar(name):
+            return found.version
         raise CalendarMismatch(name, None)
-    return found.version
+
+    return request.if_match(current)
 
 
 def _etag(named: NamedCalendar) -> dict[str, str]:
@@ -146,7 +147,7 @@ def _moved(m: Moved) -> models.MovedJob:
     return models.MovedJob(
         id=m.job_id,
         before=to_api(m.before),
-        after=None if m.after is None else to_api(m.after),
+        after=instant(m.after),
         planned_with=models.PlannedWith(tzdata=m.planned.tzdata, calendar=m.planned.calendar),
     )
 

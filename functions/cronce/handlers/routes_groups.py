@@ -5,10 +5,10 @@ from __future__ import annotations
 from cronce.control.groups import MOST_JOBS, Moved
 from cronce.domain.errors import Invalid
 from cronce.domain.groups import ACCEPTED, Group, parse_rate
-from cronce.domain.instants import to_api
 from cronce.domain.job import DEFAULT_GROUP
 from cronce.domain.labels import GROUP_FORM, is_group
 from cronce.handlers import models_many as models
+from cronce.handlers.documents import instant
 from cronce.handlers.fields import Fields
 from cronce.handlers.fields import cursor as read_cursor
 from cronce.handlers.operations import PAGED, Answered, Operation, Parts
@@ -89,11 +89,10 @@ def _name(request: Request) -> str:
 
 def document(name: str, group: Group | None) -> dict[str, object]:
     limit = None if group is None else Verbatim(group.max_starts_per_second)
-    changed_at = group.changed_at if group else None
     return {
         "group": name,
         "max_starts_per_second": limit,
-        "changed_at": None if changed_at is None else to_api(changed_at),
+        "changed_at": instant(group.changed_at if group else None),
         "changed_by": group.changed_by if group else "",
     }
 

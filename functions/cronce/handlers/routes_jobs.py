@@ -25,7 +25,7 @@ from cronce.handlers.operations import (
     word_parameter,
 )
 from cronce.handlers.problems import KeyReused
-from cronce.handlers.request import ANY, Request
+from cronce.handlers.request import Request
 from cronce.jsontext import merge
 
 NOTE_CHARS = 200
@@ -146,16 +146,14 @@ def job_answer(stored: StoredJob, status: int = 200) -> Answered:
 
 
 def version_wanted(parts: Parts, request: Request, job_id: str) -> int | None:
-    """The version that If-Match asks for; for `*` the one that is there. Raises VersionMismatch
-    when there is none."""
-    wanted = request.if_match()
-    if not isinstance(wanted, str):
-        return wanted
-    assert wanted == ANY
-    stored = parts.control.ports.store.read_job(job_id)
-    if stored is None:
+    """Raises VersionMismatch for `*` when there is no job."""
+
+    def current() -> int:
+        if stored := parts.control.ports.store.read_job(job_id):
+            return stored.job.version
         raise VersionMismatch(job_id, None)
-    return stored.job.version
+
+    return request.if_match(current)
 
 
 def list_jobs(parts: Parts, request: Request) -> Answered:

@@ -12,7 +12,7 @@ from cronce.domain.instants import seconds, to_api
 from cronce.domain.record import DispatchRecord
 from cronce.domain.zones import tzdata_version
 from cronce.handlers import models_operate as models
-from cronce.handlers.documents import run_document
+from cronce.handlers.documents import instant, run_document
 from cronce.handlers.operations import Answered, Operation, Parameter, Parts, instant_parameter
 from cronce.handlers.request import Request
 from cronce.operate.explain import explain
@@ -48,7 +48,7 @@ def explain_run(parts: Parts, request: Request) -> Answered:
             "dispatches": [_dispatch(record) for record in told.records],
             "missed": _covering(told),
             "story": [
-                {"at": _instant(line.at), "what": line.what, "text": line.text}
+                {"at": instant(line.at), "what": line.what, "text": line.text}
                 for line in found.story
             ],
             "searched": found.searched,
@@ -129,7 +129,7 @@ def deep(parts: Parts, request: Request) -> Answered:
             models.OverdueJob(job_id=job.job_id, next_run=to_api(job.at)) for job in overdue.jobs
         ],
         overdue_records=overdue.records,
-        oldest_record=_instant(overdue.oldest_record),
+        oldest_record=instant(overdue.oldest_record),
         more=overdue.more,
     )
     return Answered(200, document.model_dump())
@@ -143,8 +143,8 @@ def _ticked(tick: TickSeen) -> datetime:
 def _tick(slice_: int, tick: TickSeen | None) -> models.Tick:
     return models.Tick(
         slice=slice_,
-        last_tick=_instant(_ticked(tick)) if tick else None,
-        claimed_up_to=_instant(tick.claimed_up_to) if tick else None,
+        last_tick=instant(_ticked(tick)) if tick else None,
+        claimed_up_to=instant(tick.claimed_up_to) if tick else None,
     )
 
 
@@ -156,7 +156,7 @@ def _dispatch(record: DispatchRecord) -> dict[str, object]:
         runs=record.total,
         resent=record.resent,
         looks=record.looks,
-        next_look=_instant(record.next_run),
+        next_look=instant(record.next_run),
     ).model_dump()
 
 
@@ -202,10 +202,6 @@ def _coming(job: ComingJob) -> dict[str, object]:
             for each in job.occurrences
         ],
     ).model_dump()
-
-
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else to_api(at)
 
 
 OPERATIONS = (
