@@ -11,8 +11,17 @@ class Number(str):
 
 
 def loads(text: str) -> Any:
-    """As json.loads, numbers as Number. Raises ValueError."""
-    return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=_refused)
+    """As json.loads, numbers as Number. Raises ValueError, also for names that come twice."""
+    try:
+        return json.loads(
+            text,
+            parse_float=Number,
+            parse_int=Number,
+            parse_constant=_refused,
+            object_pairs_hook=_object,
+        )
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def dumps(value: Any, indent: str = "") -> str:
@@ -56,6 +65,13 @@ def line(value: Any) -> str:
 
 def _word(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name is given twice in one object")
+    return made
 
 
 def _refused(name: str) -> Any:

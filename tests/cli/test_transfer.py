@@ -207,18 +207,22 @@ def test_a_bad_line_keeps_no_other_waiting(
         "",
         edited.strip(),
         good.strip().replace('"id":"a"', '"id":"e"'),
+        "[" * 100_000,
+        '{"id": "f", "job": {"timeout": 1, "timeout": 2}}',
     ]
     code, out, err = applied(capsys, "\n".join(lines))
     assert code == 1
     assert out == [
         "changed    a",
         "created    e",
-        "1 created, 1 changed, 0 unchanged, 4 failed",
+        "1 created, 1 changed, 0 unchanged, 6 failed",
     ]
     assert "line 1: not JSON" in err
     assert "/schedule" in err
     assert "line 3: must be an object such as" in err
     assert "line 4: 'prune' is not a field" in err
+    assert "line 8: not JSON: nested too deep" in err
+    assert "line 9: not JSON: a name is given twice" in err
     assert "Traceback" not in err
 
 

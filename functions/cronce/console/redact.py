@@ -81,7 +81,7 @@ def _text(value: str) -> str:
     """JSON is looked through; of anything else, what looks like a name and its value."""
     try:
         document = verbatim.loads(value)
-    except (ValueError, RecursionError):
+    except ValueError:
         document = None
     if isinstance(document, dict | list):
         return verbatim.dumps(hidden(document))
