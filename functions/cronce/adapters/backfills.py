@@ -7,11 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, cast
 
 from cronce import limits
-from cronce.adapters.expressions import Put
+from cronce.adapters.expressions import ABSENT, KNOWN, Put
 from cronce.adapters.items import (
     BACKFILL_PREFIX,
     VERSION,
-    UnknownVersion,
     backfill_sk,
     instant,
     instant_or_none,
@@ -19,6 +18,7 @@ from cronce.adapters.items import (
     job_pk,
     number,
     present,
+    readable,
     reading,
     text,
     wire,
@@ -26,7 +26,6 @@ from cronce.adapters.items import (
 from cronce.adapters.list_cursors import after_name, read_after_name
 from cronce.adapters.wire import Item
 from cronce.domain.backfill import BACKFILL_STATUSES, Backfill, BackfillStatus
-from cronce.domain.errors import Unplannable
 from cronce.domain.instants import epoch_seconds, to_wire
 from cronce.domain.overlap import OVERLAPS
 from cronce.ports import Page
@@ -34,9 +33,8 @@ from cronce.ports import Page
 if TYPE_CHECKING:
     from cronce.adapters.dynamodb_table import Table
 
-ABSENT: Final = "attribute_not_exists(#pk)"
 # Nobody has moved it on, or cancelled it, since it was read.
-AS_READ: Final = "#v <= :v AND #uid = :uid AND #version = :believed_version"
+AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :believed_version"
 LISTING: Final = "backfills"
 
 
@@ -101,11 +99,7 @@ def backfill_from_item(item: Mapping[str, object]) -> Backfill:
     )
 
 
-def readable_backfill(item: Mapping[str, object]) -> Backfill | None:
-    try:
-        return backfill_from_item(item)
-    except (UnknownVersion, Unplannable):
-        return None
+readable_backfill = readable(backfill_from_item)
 
 
 def after_backfill(b: Backfill) -> str:
@@ -134,9 +128,7 @@ class BackfillRows:
     def update_backfill(self, believed: Backfill, backfill: Backfill) -> bool:
         item = backfill_to_item(backfill)
         values = {"v": VERSION, "uid": believed.uid, "believed_version": believed.version}
-        refused = self.table.put(Put(item, AS_READ, values))
-        # Our own row found: the first try succeeded, and only its answer was lost.
-        return refused is None or refused.found == item
+        return self.table.put_own(Put(item, AS_READ, values))
 
     def list_backfills(self, job_id: str, *, limit: int, cursor: str | None = None) -> Page:
         after = None if cursor is None else (job_pk(job_id), read_after_backfill(cursor, job_id))

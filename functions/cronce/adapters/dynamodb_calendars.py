@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.calendar_items import (
@@ -17,12 +17,12 @@ from cronce.adapters.calendar_items import (
     user_sk,
     user_to_item,
 )
-from cronce.adapters.expressions import Delete, Put, Refusal, Update
-from cronce.adapters.items import VERSION, UnknownVersion, wire_key
+from cronce.adapters.expressions import ABSENT, KNOWN, Delete, Put, Refusal, Update
+from cronce.adapters.items import VERSION, readable, wire_key
 from cronce.adapters.layout import BY_GROUP
 from cronce.adapters.list_cursors import after_name, read_after_name
 from cronce.adapters.wire import Item
-from cronce.domain.errors import CalendarNotFound, Unplannable
+from cronce.domain.errors import CalendarNotFound
 from cronce.domain.named import NamedCalendar
 from cronce.ports import Page
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 KEYS: Final = 100
 Write = Update | Put | Delete
 
-KNOWN: Final = "#v <= :v"
-ABSENT: Final = "attribute_not_exists(#pk)"
 # Nobody has put it again since it was read.
 AS_READ: Final = f"{KNOWN} AND #version = :believed_version"
 # And no job names it: those that begin to, and those that cease to, count in this row.
@@ -159,11 +157,7 @@ def check_calendar_is_there(
         raise CalendarNotFound(name)
 
 
-def readable_calendar(row: Mapping[str, object]) -> NamedCalendar | None:
-    try:
-        return calendar_from_item(row)
-    except (UnknownVersion, Unplannable):
-        return None
+readable_calendar = readable(calendar_from_item)
 
 
 def _as_read(believed: NamedCalendar) -> dict[str, object]:

@@ -15,7 +15,7 @@ from cronce.adapters.dispatch_items import (
     record_from_item,
     record_to_item,
 )
-from cronce.adapters.expressions import Put, Refusal, Update
+from cronce.adapters.expressions import KNOWN, Put, Refusal, Update
 from cronce.adapters.items import LEASE_SK, VERSION, dispatch_pk, lease_pk
 from cronce.adapters.layout import NEXT_RUN
 from cronce.adapters.wire import Item
@@ -68,7 +68,7 @@ class DispatchRows:
                 lease_pk(lease.slice),
                 LEASE_SK,
                 {"claimed_up_to": at},
-                f"#v <= :v AND ({later})",
+                f"{KNOWN} AND ({later})",
                 {"v": VERSION, "at": at},
             )
         )
@@ -99,8 +99,7 @@ class DispatchRows:
             return False
         row = record_to_item(record, ended_at=believed.next_run)
         at = to_wire(believed.next_run)
-        refused = self.table.put(Put(row, "#v <= :v AND #next_run = :t", {"v": VERSION, "t": at}))
-        return refused is None or refused.found == row
+        return self.table.put_own(Put(row, f"{KNOWN} AND #next_run = :t", {"v": VERSION, "t": at}))
 
 
 def _next_run(row: Item) -> str:

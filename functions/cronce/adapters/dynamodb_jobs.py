@@ -13,7 +13,7 @@ from cronce.adapters.dynamodb_calendars import (
     is_gone,
     job_writes,
 )
-from cronce.adapters.expressions import Delete, Put, Refusal, Update
+from cronce.adapters.expressions import ABSENT, KNOWN, Delete, Put, Refusal, Update
 from cronce.adapters.items import (
     JOB_SK,
     LAST,
@@ -46,8 +46,6 @@ from cronce.ports import BrokenRow, DueJob
 if TYPE_CHECKING:
     from cronce.adapters.dynamodb_table import Table
 
-# A row of a newer release is left alone. A missing row fails this too: no update creates a job.
-KNOWN: Final = "#v <= :v"
 # Nobody has edited it since it was read, and it is still the job of the same creation.
 AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
 # The same job, the same schedule, and still at the occurrence that was dispatched. T alone would
@@ -55,7 +53,7 @@ AS_READ: Final = f"{KNOWN} AND #uid = :uid AND #version = :version"
 AT_T: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #next_run = :t"
 
 # The expiry itself is compared: the table removes an expired row only days later.
-VACANT: Final = "attribute_not_exists(#pk) OR #expires_at <= :epoch"
+VACANT: Final = f"{ABSENT} OR #expires_at <= :epoch"
 # Nothing of the schedule is to come, and nobody has given it another one since.
 ENDED: Final = f"{KNOWN} AND #uid = :uid AND #generation = :generation AND #status = :ended"
 

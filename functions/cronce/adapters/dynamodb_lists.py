@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from cronce.adapters.items import (
     JOB_SK,
-    UnknownVersion,
+    readable,
     run_key_of,
     wire_key,
 )
@@ -25,7 +25,6 @@ from cronce.adapters.list_cursors import (
 )
 from cronce.adapters.run_items import readable_run
 from cronce.adapters.wire import Item
-from cronce.domain.errors import Unplannable
 from cronce.domain.instants import to_wire
 from cronce.domain.job import Job, JobStatus
 from cronce.domain.run import ATTENTION as NEEDS_ATTENTION
@@ -132,8 +131,4 @@ class ListRows:
                 yield key, run
 
 
-def readable_job(row: Item) -> Job | None:
-    try:
-        return job_from_item(row)
-    except (UnknownVersion, Unplannable):
-        return None
+readable_job = readable(job_from_item)

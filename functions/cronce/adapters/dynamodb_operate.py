@@ -18,13 +18,13 @@ from cronce.adapters.items import (
     job_id_of,
     job_pk,
     lease_pk,
+    readable,
     reading,
     text,
     wire_key,
 )
 from cronce.adapters.job_items import missed_day, missed_from_item
 from cronce.adapters.layout import ATTENTION
-from cronce.domain.errors import Unavailable, Unplannable
 from cronce.domain.instants import to_wire
 from cronce.domain.record import DispatchRecord
 from cronce.operate.port import MissedSeen, TickSeen
@@ -96,11 +96,7 @@ def missed_days(earliest: datetime, latest: datetime) -> list[str]:
     return [missed_day(latest - n * DAY) for n in range(days)]
 
 
-def readable_record(item: Mapping[str, object]) -> DispatchRecord | None:
-    try:
-        return record_from_item(item)
-    except (Unplannable, Unavailable):
-        return None
+readable_record = readable(record_from_item)
 
 
 def readable_tick(slice_: int, item: Mapping[str, object]) -> TickSeen | None:
@@ -112,13 +108,6 @@ def readable_tick(slice_: int, item: Mapping[str, object]) -> TickSeen | None:
     return TickSeen(slice_, at, claimed) if is_known(item) else None
 
 
-def readable_missed(item: Mapping[str, object]) -> MissedSeen | None:
-    try:
-        return _missed(item)
-    except (Unplannable, Unavailable):
-        return None
-
-
 @reading
 def _missed(item: Mapping[str, object]) -> MissedSeen:
     return MissedSeen(
@@ -127,3 +116,6 @@ def _missed(item: Mapping[str, object]) -> MissedSeen:
         missed=missed_from_item(item),
         recorded_at=instant(item, "finished_at"),
     )
+
+
+readable_missed = readable(_missed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cronce.adapters import recognise
 from cronce.adapters.cursors import read_cursor, write_cursor
-from cronce.adapters.expressions import Put, Refusal, Update
+from cronce.adapters.expressions import ABSENT, KNOWN, Put, Refusal, Update
 from cronce.adapters.items import (
     LAST,
     RUN_PREFIX,
@@ -36,9 +36,6 @@ from cronce.ports import Changed, DueRun, Page, Refused, Result
 if TYPE_CHECKING:
     from cronce.adapters.dynamodb_table import Table
 
-ABSENT: Final = "attribute_not_exists(#pk)"
-# A row of a newer release is left alone.
-KNOWN: Final = "#v <= :v"
 PENDING: Final = "#status = :pending"
 RETRYING: Final = "#status = :retrying"
 RUNNING: Final = "#status = :running"

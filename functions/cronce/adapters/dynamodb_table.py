@@ -49,6 +49,11 @@ class Table:
         answer = self._written(self._client.put_item, "PutItem", put.request())
         return answer if isinstance(answer, Refusal) else None
 
+    def put_own(self, put: Put) -> bool:
+        """Whether our row is there: by this try, or by the one whose answer was lost."""
+        refused = self.put(put)
+        return refused is None or refused.found == put.item
+
     def transact(self, writes: Sequence[Update | Put | Delete]) -> list[Refusal | None] | None:
         """All or none. Of a refused one: for each write its Refusal, or None where it held.
 

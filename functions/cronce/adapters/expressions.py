@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from cronce.adapters.wire import Item, encode, encode_item
+
+ABSENT: Final = "attribute_not_exists(#pk)"
+# A row of a newer release is left alone. A missing row fails this too.
+KNOWN: Final = "#v <= :v"
 
 _NAME = re.compile(r"#([a-z_]+)")
 _VALUE = re.compile(r":([a-z_]+)")

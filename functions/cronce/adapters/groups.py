@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from cronce.adapters.expressions import Delete, Put
+from cronce.adapters.expressions import ABSENT, KNOWN, Delete, Put
 from cronce.adapters.items import (
     VERSION,
-    UnknownVersion,
     instant_or_none,
     number,
     present,
+    readable,
     reading,
     text,
     wire,
@@ -20,7 +20,7 @@ from cronce.adapters.items import (
 from cronce.adapters.layout import BY_GROUP
 from cronce.adapters.list_cursors import after_name, read_after_name
 from cronce.adapters.wire import Item
-from cronce.domain.errors import Invalid, Unplannable
+from cronce.domain.errors import Invalid
 from cronce.domain.groups import Group, Stretch, parse_rate
 from cronce.ports import Page
 
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 GROUP_SK: Final = "GROUP"
 # Groups are listed by the index `by_group`; no job can be in a group of this name.
 LISTED: Final = "#groups"
-ABSENT: Final = "attribute_not_exists(#pk)"
 # Nobody has given places away, or changed the limit, since it was read.
-AS_READ: Final = "#v <= :v AND #version = :believed_version"
+AS_READ: Final = f"{KNOWN} AND #version = :believed_version"
 
 
 def group_pk(name: str) -> str:
@@ -93,11 +92,7 @@ def _busy(written: str) -> tuple[Stretch, ...]:
     return tuple(busy)
 
 
-def readable_group(item: Mapping[str, object]) -> Group | None:
-    try:
-        return group_from_item(item)
-    except (UnknownVersion, Unplannable):
-        return None
+readable_group = readable(group_from_item)
 
 
 def after_group(name: str) -> str:
@@ -119,12 +114,9 @@ class GroupRows:
     def write_group(self, believed: Group | None, group: Group) -> bool:
         item = group_to_item(group)
         if believed is None:
-            refused = self.table.put(Put(item, ABSENT))
-        else:
-            values = {"v": VERSION, "believed_version": believed.version}
-            refused = self.table.put(Put(item, AS_READ, values))
-        # Our own row found: the first try succeeded, and only its answer was lost.
-        return refused is None or refused.found == item
+            return self.table.put_own(Put(item, ABSENT))
+        values = {"v": VERSION, "believed_version": believed.version}
+        return self.table.put_own(Put(item, AS_READ, values))
 
     def delete_group(self, believed: Group) -> bool:
         values = {"v": VERSION, "believed_version": believed.version}

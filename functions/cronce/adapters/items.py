@@ -133,6 +133,20 @@ def reading(read: Callable[[Mapping[str, object]], T]) -> Callable[[Mapping[str,
     return checked
 
 
+def readable(
+    read: Callable[[Mapping[str, object]], T],
+) -> Callable[[Mapping[str, object]], T | None]:
+    """The same reader for listings: None for a row of a newer release, and for a broken one."""
+
+    def found(item: Mapping[str, object]) -> T | None:
+        try:
+            return read(item)
+        except (UnknownVersion, Unplannable):
+            return None
+
+    return found
+
+
 def _shown(item: Mapping[str, object]) -> str:
     return f"{item.get('pk')} {item.get('sk')}"[:100]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cronce.adapters.expressions import Put
+from cronce.adapters.expressions import ABSENT, KNOWN, Put
 from cronce.adapters.items import (
     LOCK_SK,
     VERSION,
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from cronce.adapters.dynamodb_table import Table
 
 # Somebody else may have taken it, or joined, since it was read.
-AS_READ = "#v <= :v AND #uid = :believed_uid AND #version = :believed_version"
-ABSENT = "attribute_not_exists(#pk)"
+AS_READ = f"{KNOWN} AND #uid = :believed_uid AND #version = :believed_version"
 
 
 def lock_to_item(job_id: str, lock: Lock) -> Item:
@@ -83,13 +82,10 @@ class LockRows:
     def write_lock(self, job_id: str, believed: Lock | None, lock: Lock) -> bool:
         item = lock_to_item(job_id, lock)
         if believed is None:
-            refused = self.table.put(Put(item, ABSENT))
-        else:
-            values = {
-                "v": VERSION,
-                "believed_uid": believed.uid,
-                "believed_version": believed.version,
-            }
-            refused = self.table.put(Put(item, AS_READ, values))
-        # Our own row found: the first try succeeded, and only its answer was lost.
-        return refused is None or refused.found == item
+            return self.table.put_own(Put(item, ABSENT))
+        values = {
+            "v": VERSION,
+            "believed_uid": believed.uid,
+            "believed_version": believed.version,
+        }
+        return self.table.put_own(Put(item, AS_READ, values))

@@ -9,12 +9,12 @@ from typing import Any, cast
 from cronce import limits
 from cronce.adapters.items import (
     VERSION,
-    UnknownVersion,
     instant,
     instant_or_none,
     job_pk,
     number,
     present,
+    readable,
     reading,
     run_key_of,
     run_sk,
@@ -23,7 +23,6 @@ from cronce.adapters.items import (
     wire,
 )
 from cronce.adapters.wire import Item
-from cronce.domain.errors import Unplannable
 from cronce.domain.identity import RunKey
 from cronce.domain.instants import epoch_seconds, to_wire
 from cronce.domain.run import ATTENTION, ENDED, OPEN, Entry, LogPointer, Run
@@ -114,12 +113,7 @@ def run_from_item(item: Mapping[str, object]) -> Run:
     )
 
 
-def readable_run(item: Mapping[str, object]) -> Run | None:
-    """None for a row of a newer release, and for a broken one."""
-    try:
-        return run_from_item(item)
-    except (UnknownVersion, Unplannable):
-        return None
+readable_run = readable(run_from_item)
 
 
 def marker_to_item(key: RunKey, now: datetime) -> Item:
