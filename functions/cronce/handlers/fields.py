@@ -68,7 +68,7 @@ def whole(low: int, high: int, what: str = "a whole number") -> Callable[[object
         if type(value) is int and low <= value <= high:
             return value
         accepted = f"{what} from {low} to {high}"
-        raise Invalid.one(at, "out_of_range", f"{value!r:.40} is not", accepted)
+        raise Invalid.one(at, "out_of_range", f"{value!r:.40} is not accepted", accepted)
 
     return parse
 
@@ -79,7 +79,7 @@ def one_of(words: Sequence[T]) -> Callable[[object, str], T]:
             if value == word:
                 return word
         accepted = ", ".join(map(str, words))
-        raise Invalid.one(at, "unknown_value", f"{value!r:.40} is not", accepted)
+        raise Invalid.one(at, "unknown_value", f"{value!r:.40} is not accepted", accepted)
 
     return parse
 

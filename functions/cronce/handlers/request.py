@@ -144,7 +144,9 @@ class Request:
         if _WHOLE.fullmatch(value) and low <= int(value) <= high:
             return int(value)
         accepted = f"a whole number from {low} to {high}"
-        raise Invalid.one(f"query:{name}", "out_of_range", f"{value!r:.40} is not", accepted)
+        raise Invalid.one(
+            f"query:{name}", "out_of_range", f"{value!r:.40} is not accepted", accepted
+        )
 
     def word(self, name: str, words: Sequence[str]) -> str | None:
         """Raises Invalid."""
@@ -152,7 +154,9 @@ class Request:
         if value is None or value in words:
             return value
         accepted = ", ".join(words)
-        raise Invalid.one(f"query:{name}", "unknown_value", f"{value!r:.40} is not", accepted)
+        raise Invalid.one(
+            f"query:{name}", "unknown_value", f"{value!r:.40} is not accepted", accepted
+        )
 
     def instant(self, name: str) -> datetime | None:
         """Raises Invalid."""

@@ -84,7 +84,9 @@ def _name(request: Request) -> str:
     name = request.path["group"]
     if is_group(name):
         return name
-    raise Invalid.one("path:group", "bad_group", f"{name!r:.80} is not one", GROUP_FORM)
+    raise Invalid.one(
+        "path:group", "bad_group", f"{name!r:.80} is not the name of a group", GROUP_FORM
+    )
 
 
 def document(name: str, group: Group | None) -> dict[str, object]:

@@ -109,7 +109,7 @@ def read_note(value: object, at: str) -> str:
     if isinstance(value, str) and len(value) <= NOTE_CHARS:
         return value
     accepted = f"a string of at most {NOTE_CHARS} characters"
-    raise Invalid.one(at, "bad_note", f"{value!r:.40} is not", accepted)
+    raise Invalid.one(at, "bad_note", f"{value!r:.40} is not accepted", accepted)
 
 
 def pause_job(parts: Parts, request: Request) -> Answered:
@@ -159,7 +159,9 @@ def version_wanted(parts: Parts, request: Request, job_id: str) -> int | None:
 def list_jobs(parts: Parts, request: Request) -> Answered:
     group = request.query("group")
     if group is not None and not is_group(group):
-        raise Invalid.one("query:group", "bad_group", f"{group!r:.80} is not one", GROUP_FORM)
+        raise Invalid.one(
+            "query:group", "bad_group", f"{group!r:.80} is not the name of a group", GROUP_FORM
+        )
     status = cast(JobStatus | None, request.word("status", STATES))
     page = request.listed(partial(parts.control.list_jobs, group=group, status=status))
     return Answered(200, jobs_document(page.items, page.cursor))
