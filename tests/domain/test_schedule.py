@@ -127,7 +127,7 @@ def test_the_largest_inline_calendar_fits_into_a_row():
         {"cron": "* * * * *", "timezone": "UTC", "gap": "jump"},
         {"cron": "* * * * *", "timezone": "UTC", "start": -1},
         {"cron": "* * * * *", "timezone": "UTC", "start": Decimal("1.5")},
-        {"cron": "* * * * *", "timezone": "UTC", "end": object()},
+        {"cron": "* * * * *", "timezone": "UTC", "end": b"x"},
         {"cron": "* * * * *", "timezone": "UTC", "calendar": 5},
         {"cron": "* * * * *", "timezone": "UTC", "calendar": {}},
         {"cron": "* * * * *", "timezone": "UTC", "calendar": {"on": "skip", "dates": ["x"]}},

@@ -243,7 +243,7 @@ def test_zones(faults, zone):
             {"/at"},
         ),
     ],
-    ids=lambda value: str(value)[:60],
+    ids=lambda value: str(sorted(value) if isinstance(value, set) else value)[:60],
 )
 def test_documents(faults, document, pointers):
     found = faults(document)
