@@ -147,10 +147,7 @@ def fill(
     if step is None:
         return
     starts = backfill.starts_of(step.runs, now)
-    visits = [
-        Visit(run, (Sent(run.key, 0, run.due, start),))
-        for run, start in zip(step.runs, starts, strict=True)
-    ]
+    visits = [Visit.of_run(run, at) for run, at in zip(step.runs, starts, strict=True)]
     try:
         dispatch(ports, settings, visits, now, by=by, report=report)
     except Unavailable as e:
@@ -181,7 +178,7 @@ def _look(
     """The visit that follows, if any: what cannot be planned leaves the index. Raises
     Unavailable."""
     if isinstance(item, DueRun):
-        return [Visit(item, (Sent(item.key, 0, item.due),))]
+        return [Visit.of_run(item)]
     if isinstance(item, BrokenRow):
         _to_error(ports, item, item.reason, report)
         return []

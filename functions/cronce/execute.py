@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -186,18 +187,15 @@ def _retry(
     return all(ports.queue.send([Outgoing(again, int(left) + (left > int(left)))]))
 
 
-def _insist(ports: Ports, write: object) -> Result:
+def _insist(ports: Ports, write: Callable[[], Result]) -> Result:
     """The attempt is over and only the table's answer is missing: worth a few tries, since giving
     up means that the next worker executes it again. Raises Unavailable after the last."""
-    assert callable(write)
     for n in range(COMPLETE_TRIES - 1):
         try:
-            result: Result = write()
-            return result
+            return write()
         except Unavailable:
             ports.clock.sleep(2**n)
-    last: Result = write()
-    return last
+    return write()
 
 
 def _reported(ports: Ports, result: Result, action: str, answer: Answer) -> bool:

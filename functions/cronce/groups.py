@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from cronce.domain.errors import CronceError, Throttled
+from cronce.domain.errors import Throttled
 from cronce.domain.groups import Group, spread
 from cronce.domain.identity import RunKey
 from cronce.domain.job import DEFAULT_GROUP
@@ -47,13 +47,9 @@ class Groups:
         return self._found[name]
 
     def _write(self, group: Group, after: Group) -> bool:
-        try:
-            written = self._store.write_group(group, after)
-        except CronceError:
-            del self._found[group.name]
-            raise
+        """What is known of it ends with the try, and begins again with its success."""
+        del self._found[group.name]
+        written = self._store.write_group(group, after)
         if written:
             self._found[group.name] = after
-        else:
-            del self._found[group.name]
         return written

@@ -38,6 +38,11 @@ class Visit:
     schedule: Schedule | None = None
     sent: bool = True
 
+    @staticmethod
+    def of_run(item: DueRun, held_until: datetime | None = None) -> Visit:
+        """Of no generation: the worker asks whether it is counted as missed, or withdrawn."""
+        return Visit(item, (Sent(item.key, 0, item.due, held_until),))
+
     def only_up_to(self, now: datetime) -> Visit:
         """Without what is intended after `now`: that belongs to the schedule that follows."""
         assert self.plan is not None

@@ -12,7 +12,6 @@ from cronce.domain.job import Job, misfire_of
 from cronce.domain.message import Message
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Misfire, first_due, passed_over
-from cronce.domain.record import Sent
 from cronce.domain.run import Run
 from cronce.domain.schedule import Schedule
 from cronce.missed import record as record_missed
@@ -105,7 +104,7 @@ class Base:
             return
         item = DueRun(run.key, run.indexed_at)
         try:
-            self._dispatch([Visit(item, (Sent(run.key, 0, item.due),))], self.ports.clock.now())
+            self._dispatch([Visit.of_run(item)], self.ports.clock.now())
         except CronceError as e:
             self.ports.observer.event("dispatch_left_to_tick", job=run.key.job_id, reason=str(e))
 
