@@ -55,7 +55,7 @@ def parse(raw: bytes, *, most: int = limits.BODY_BYTES, depth: int = limits.BODY
             object_pairs_hook=_object,
         )
     except json.JSONDecodeError as e:
-        raise NotJson(f"{e.msg} at line {e.lineno}, column {e.colno}") from None
+        raise NotJson(f"{e.msg.removesuffix(' at')} at line {e.lineno}, column {e.colno}") from None
     found = list(_walk(tree, ""))
     if numbers := [fault for fault in found if fault.code == "bad_number"]:
         raise NotJson("a number is not one that is accepted", numbers)

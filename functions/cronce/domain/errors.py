@@ -87,12 +87,16 @@ class BackfillNotFound(CronceError):
         super().__init__(f"job {job_id!r} has no backfill {backfill_id!r}")
 
 
+def _at_version(what: str, version: int | None) -> str:
+    return f"there is no {what}" if version is None else f"{what} is at version {version}"
+
+
 class VersionMismatch(CronceError):
     """Somebody else changed the job in between (If-Match, or a lost race)."""
 
     def __init__(self, job_id: str, current_version: int | None) -> None:
         self.job_id, self.current_version = job_id, current_version
-        super().__init__(f"job {job_id!r} is at version {current_version}")
+        super().__init__(_at_version(f"job {job_id!r}", current_version))
 
 
 class CalendarNotFound(CronceError):
@@ -115,7 +119,7 @@ class CalendarMismatch(VersionMismatch):
 
     def __init__(self, name: str, current_version: int | None) -> None:
         self.name, self.current_version = name, current_version
-        CronceError.__init__(self, f"calendar {name!r} is at version {current_version}")
+        CronceError.__init__(self, _at_version(f"calendar {name!r}", current_version))
 
 
 class AlreadyExists(CronceError):

@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
-
 from cronce.control import Control
-from cronce.domain.named import check_calendar_name
 from cronce.handlers import (
     problems,
     routes_backfills,
@@ -24,7 +21,7 @@ from cronce.handlers import (
     routes_schedules,
 )
 from cronce.handlers.operations import Answered, Operation, Parts
-from cronce.handlers.request import Request, check_job_id
+from cronce.handlers.request import Request
 from cronce.jsontext import compact
 from cronce.ports import Observer
 
@@ -46,93 +43,79 @@ Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 
 def build_app(parts: Parts, operations: Iterable[Operation] = OPERATIONS) -> Handler:
     """A Lambda handler for a REST API's proxy events; it never raises."""
-    app = APIGatewayRestResolver()
     observer = parts.control.ports.observer
     table = tuple(operations)
 
-    @app.exception_handler(Exception)  # type: ignore[untyped-decorator]
-    def on_error(error: Exception) -> Response[str]:
-        return _problem(error, app.current_event.raw_event, observer)
-
-    @app.not_found
-    def on_unknown(error: Exception) -> Response[str]:
-        event = app.current_event.raw_event
-        return _problem(_why_not_found(event, table), event, observer)
-
-    for operation in table:
-        rule = operation.path.replace("{", "<").replace("}", ">")
-        app.route(rule, operation.method)(_route(app, parts, operation))
-
     def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         try:
-            return app.resolve(_without_base_path(event), context)
+            operation, path = _route(event, table)
+            request = Request(event, path)
+            request.check_query(tuple(parameter.name for parameter in operation.query))
+            return _response(operation.run(parts, request))
         except Exception as error:
-            answer = _problem(error, event, observer)
-            headers = {"Content-Type": problems.CONTENT_TYPE}
-            return {"statusCode": answer.status_code, "headers": headers, "body": answer.body}
+            return _refusal(error, event, observer)
 
     return handle
 
 
-def _without_base_path(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Behind a custom domain the path begins with the base path of its mapping."""
-    below = "/" + str((event.get("pathParameters") or {}).get("proxy") or "")
-    path = str(event.get("path") or "/")
-    if below != "/" and path.endswith(below) and _BASE_PATH.fullmatch(path[: -len(below)]):
-        path = below
-    return {**event, "path": path}
-
-
 def _route(
-    app: APIGatewayRestResolver, parts: Parts, operation: Operation
-) -> Callable[..., Response[str]]:
-    known = tuple(parameter.name for parameter in operation.query)
-
-    def call(**path: str) -> Response[str]:
-        request = Request(app.current_event.raw_event, path)
-        request.check_query(known)
-        return _response(operation.run(parts, request))
-
-    return call
-
-
-def _response(answered: Answered) -> Response[str]:
-    headers = dict(answered.headers)
-    if answered.document is None:
-        return Response(answered.status, headers=headers, body="")
-    return Response(answered.status, JSON, compact(answered.document), headers=headers)
-
-
-def _problem(error: Exception, event: Mapping[str, Any], observer: Observer) -> Response[str]:
-    request_id = str((event.get("requestContext") or {}).get("requestId") or "")
-    answer = problems.answer(error, request_id=request_id)
-    if answer.status_code >= 500:
-        kind = type(error).__name__
-        trace = "".join(traceback.format_exception(error))[-TRACE_CHARS:]
-        observer.event("api_failed", error=kind, request=request_id, trace=trace)
-    return answer
-
-
-def _why_not_found(event: Mapping[str, Any], table: tuple[Operation, ...]) -> Exception:
-    """Another method, an id that no route can hold, or nothing there."""
-    path, method = str(event.get("path") or "/"), str(event.get("httpMethod") or "")
-    if allowed := [o.method for o in table if _pattern(o.path).fullmatch(path)]:
-        steps = path.split("/")
-        try:
-            if method in allowed and steps[1] == "calendars":
-                check_calendar_name(steps[2], "path:calendar")
-            elif method in allowed:
-                check_job_id(steps[2])
-        except Exception as invalid:
-            return invalid
-        return problems.MethodNotAllowed(method[:20], allowed)
-    return problems.NoRoute(f"nothing is at {path[:200]}")
+    event: Mapping[str, Any], table: tuple[Operation, ...]
+) -> tuple[Operation, dict[str, str]]:
+    """The operation, and the parts of the path that it names: anything but a slash, for the
+    operation to judge. Raises NoRoute, MethodNotAllowed."""
+    path, method = _without_base_path(event), str(event.get("httpMethod") or "")
+    found: dict[str, tuple[Operation, re.Match[str]]] = {
+        operation.method: (operation, match)
+        for operation in table
+        if (match := _pattern(operation.path).fullmatch(path))
+    }
+    if not found:
+        raise problems.NoRoute(f"nothing is at {path[:200]}")
+    if method not in found:
+        raise problems.MethodNotAllowed(method[:20], list(found))
+    operation, match = found[method]
+    return operation, match.groupdict()
 
 
 @lru_cache
 def _pattern(path: str) -> re.Pattern[str]:
-    """Wider than the resolver's: a parameter is anything but a slash."""
-    return re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "/?", re.DOTALL)
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path) + "/?")
+
+
+def _without_base_path(event: Mapping[str, Any]) -> str:
+    """Behind a custom domain the path begins with the base path of its mapping."""
+    below = "/" + str((event.get("pathParameters") or {}).get("proxy") or "")
+    path = str(event.get("path") or "/")
+    if below != "/" and path.endswith(below) and _BASE_PATH.fullmatch(path[: -len(below)]):
+        return below
+    return path
+
+
+def _response(answered: Answered) -> dict[str, Any]:
+    headers = dict(answered.headers)
+    if answered.document is None:
+        return _proxied(answered.status, headers, "")
+    return _proxied(answered.status, {"Content-Type": JSON, **headers}, compact(answered.document))
+
+
+def _refusal(error: Exception, event: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
+    request_id = str((event.get("requestContext") or {}).get("requestId") or "")
+    status, headers, document = problems.answer(error, request_id=request_id)
+    if status >= 500:
+        kind = type(error).__name__
+        trace = "".join(traceback.format_exception(error))[-TRACE_CHARS:]
+        observer.event("api_failed", error=kind, request=request_id, trace=trace)
+    return _proxied(status, headers, compact(document))
+
+
+def _proxied(status: int, headers: Mapping[str, str], body: str) -> dict[str, Any]:
+    """As a REST API takes it from a proxy integration."""
+    return {
+        "statusCode": status,
+        "headers": dict(headers),
+        "body": body,
+        "isBase64Encoded": False,
+    }
 
 
 @cache

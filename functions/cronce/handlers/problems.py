@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aws_lambda_powertools.event_handler import Response
-
 from cronce.domain.errors import (
     AlreadyExists,
     BackfillNotFound,
@@ -26,7 +24,6 @@ from cronce.domain.errors import (
     VersionMismatch,
     WrongState,
 )
-from cronce.jsontext import compact
 
 CONTENT_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:cronce:problem:"
@@ -96,8 +93,11 @@ def problem_of(error: Exception) -> Problem:
     return UNEXPECTED
 
 
-def answer(error: Exception, *, request_id: str = "") -> Response[str]:
-    """The whole answer. What was not raised on purpose tells nothing but the request's id."""
+def answer(
+    error: Exception, *, request_id: str = ""
+) -> tuple[int, dict[str, str], dict[str, object]]:
+    """Status, headers and document. What was not raised on purpose tells nothing but the request's
+    id."""
     problem = problem_of(error)
     body: dict[str, object] = {
         "type": problem.type,
@@ -109,10 +109,10 @@ def answer(error: Exception, *, request_id: str = "") -> Response[str]:
         body |= _extensions(error)
     if request_id:
         body["request_id"] = request_id
-    headers = dict(problem.headers)
+    headers = {"Content-Type": CONTENT_TYPE, **problem.headers}
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
-    return Response(problem.status, CONTENT_TYPE, compact(body), headers=headers)
+    return problem.status, headers, body
 
 
 def _detail(error: Exception) -> str:

@@ -286,6 +286,24 @@ def test_ids_that_are_not(over_memory: Api, job_id: str, method: str, tail: str)
     assert answer.faults == [("path:job_id", "bad_id")]
 
 
+@pytest.mark.parametrize("name", ['"', "\U0001f4b6", "a#b", "a\\b", "a\nb", "a%20b"])
+def test_each_part_of_a_path_is_told_by_its_name(over_memory: Api, name: str) -> None:
+    over_memory.put()
+    for method, path, at in (
+        ("GET", f"/groups/{name}", "path:group"),
+        ("POST", f"/groups/{name}/pause", "path:group"),
+        ("GET", f"/calendars/{name}", "path:calendar"),
+        ("GET", f"/jobs/a/backfills/{name}", "path:backfill_id"),
+        ("POST", f"/jobs/a/backfills/{name}/cancel", "path:backfill_id"),
+    ):
+        refused = over_memory.call(method, path)
+        problem(refused, 422, "invalid")
+        assert [pointer for pointer, _ in refused.faults] == [at]
+    for method, tail in (("GET", ""), ("GET", "/explain"), ("POST", "/cancel")):
+        answer = over_memory.call(method, f"/jobs/a/runs/{name}{tail}")
+        problem(answer, 404, "run-not-found")
+
+
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 @pytest.mark.parametrize(
     ("path", "name"),
