@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronce.domain.identity import UID, RunKey, parse_run_id, shard_of, uid_from
+from cronce.domain.identity import JOB_ID, UID, RunKey, parse_run_id, shard_of, uid_from
 from cronce.domain.message import Message, UnknownVersion, Unreadable
 from cronce.domain.record import Sent, next_look
 
 AT = datetime(2026, 11, 30, 1, 30, tzinfo=UTC)
-ids = st.from_regex(r"\A[A-Za-z0-9._-]{1,128}\Z")
+ids = st.from_regex(JOB_ID, fullmatch=True)
 triggers = st.one_of(st.just(""), st.from_regex(r"\A[mb]-[A-Za-z0-9._-]{1,64}\Z"))
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2199, 12, 31)).map(
     lambda d: d.replace(microsecond=0, tzinfo=UTC)
