@@ -7,13 +7,13 @@ without the claim's owner token. A message is acknowledged only when the table n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from cronce import backfill, limits
 from cronce.aftermath import follow, keep
 from cronce.announce import announce_end
 from cronce.calendars import Calendars
+from cronce.delivery import Back, BatchReport, Delivery, Done, Step, TakeOver, Worker
 from cronce.domain.calendar import Calendar
 from cronce.domain.errors import CronceError, Unplannable
 from cronce.domain.instants import seconds
@@ -30,13 +30,13 @@ from cronce.domain.judge import (
 from cronce.domain.message import Message, UnknownVersion, Unreadable
 from cronce.domain.overlap import Enter, Wait
 from cronce.domain.plan import Missed
-from cronce.domain.run import NO_LOG, LogPointer, Run
+from cronce.domain.run import Run
 from cronce.domain.transitions import Claim, Ending
 from cronce.execute import Attempt, execute
 from cronce.overlap import enter
-from cronce.ports import Changed, Ports, Result
-from cronce.settings import Settings
-from cronce.targets.contract import Target
+from cronce.ports import Changed, Result
+
+__all__ = ["BatchReport", "Delivery", "Done", "Step", "Worker", "work_batch"]
 
 # Longer waits go back to the queue: the batch is hidden for one lease, and half of it must be left
 # when the claim is made.
@@ -46,60 +46,6 @@ MARGIN = 15
 LOCK_BUSY = 30
 LOOK_AGAIN = 60
 MAX_AGE = seconds(limits.QUEUE_RETENTION)
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """One received message. body: as in the queue; receipt: handle of this receive."""
-
-    body: str
-    message_id: str
-    receipt: str
-
-
-@dataclass(frozen=True)
-class Done:
-    """Acknowledge: the table has all there is to know, or the message was never ours."""
-
-
-@dataclass(frozen=True)
-class Back:
-    """Return to the queue. hidden: seconds until it is visible again; None keeps what was set."""
-
-    hidden: float | None = None
-
-
-@dataclass(frozen=True)
-class TakeOver:
-    """The run's lease has expired: it is taken over once the rest of the batch has ended, alone, so
-    that a job that kills its worker does not use up its neighbours' attempts, and one that takes
-    long does not keep them waiting."""
-
-    attempt: Attempt
-    seen: Run
-
-
-Step = Done | Back | TakeOver
-
-
-@dataclass
-class BatchReport:
-    """returned: message ids for `batchItemFailures`. abandoned: targets that outlived their timeout
-    and still run in this process."""
-
-    returned: list[str] = field(default_factory=list)
-    abandoned: int = 0
-
-
-@dataclass(frozen=True)
-class Worker:
-    """deadline: when this process will be stopped. log: where its lines lie."""
-
-    ports: Ports
-    settings: Settings
-    target: Target
-    deadline: datetime
-    log: LogPointer = NO_LOG
 
 
 def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
@@ -218,11 +164,8 @@ def _settle_unrun(
     else:
         assert isinstance(verdict, Miss)
         result = store.miss(message.key, message.due, e, now=now)
-    if isinstance(result, Changed):
-        _observe(w, f"run_{result.run.status}", result.run, code=e.code)
-        return _end(w, result.run, stored)
-    if isinstance(verdict, Cancel):
-        return _left_to_others(w, result, delivery.message_id, stored)
+    if isinstance(result, Changed) or isinstance(verdict, Cancel):
+        return _concluded(w, result, e, delivery.message_id, stored)
     return None
 
 
@@ -231,10 +174,17 @@ def _withdraw(w: Worker, message: Message, stored: StoredJob, delivery: Delivery
     now = w.ports.clock.now()
     e = Ending("backfill_cancelled", "its backfill was cancelled", stored.definition.history)
     result = w.ports.store.cancel(message.key, message.due, e, by_request=False, now=now)
+    return _concluded(w, result, e, delivery.message_id, stored)
+
+
+def _concluded(
+    w: Worker, result: Result, e: Ending, message_id: str, stored: StoredJob | None
+) -> Step:
+    """The run was ended as it is, without the target; or somebody else was first."""
     if isinstance(result, Changed):
-        _observe(w, "run_cancelled", result.run, code=e.code)
-        return _follow(w, result.run, stored)
-    return _left_to_others(w, result, delivery.message_id, stored)
+        _observe(w, f"run_{result.run.status}", result.run, code=e.code)
+        return _end(w, result.run, stored)
+    return _left_to_others(w, result, message_id, stored)
 
 
 def _calendar(w: Worker, stored: StoredJob | None) -> Calendar | None:
@@ -311,10 +261,7 @@ def _taken_over(w: Worker, step: TakeOver, report: BatchReport) -> Step:
     if missed is None and seen.attempt >= seen.base + attempt.definition.retry.max_attempts:
         e = Ending("lost", "its workers died", attempt.definition.history)
         result = w.ports.store.lose(attempt.key, e, seen=seen, now=now)
-        if isinstance(result, Changed):
-            _observe(w, "run_failed", result.run, code="lost")
-            return _end(w, result.run, attempt.stored)
-        return _left_to_others(w, result, attempt.message_id, attempt.stored)
+        return _concluded(w, result, e, attempt.message_id, attempt.stored)
     claim = _claim_of(w, attempt, now)
     result = w.ports.store.take_over(attempt.key, claim, seen=seen, now=now)
     if isinstance(result, Changed):
@@ -343,10 +290,7 @@ def _go(w: Worker, attempt: Attempt, run: Run, missed: Missed | None, report: Ba
     e = Ending(missed.reason, f"recorded as {missed.reason} already", attempt.definition.history)
     now = w.ports.clock.now()
     result = w.ports.store.concede(attempt.key, run.owner, e, now=now)
-    if isinstance(result, Changed):
-        _observe(w, "run_missed", result.run, code=e.code)
-        return _end(w, result.run, attempt.stored)
-    return _left_to_others(w, result, attempt.message_id, attempt.stored)
+    return _concluded(w, result, e, attempt.message_id, attempt.stored)
 
 
 def _claim_of(w: Worker, attempt: Attempt, now: datetime) -> Claim:
