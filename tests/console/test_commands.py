@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from cronce.cli import console, explain, status
+from cronce.cli import connect, explain, status
 from cronce.cli.doctor import of_api, of_aws, place
 from cronce.cli.doctor.findings import Finding, trouble
 from cronce.cli.doctor.place import Place
@@ -24,8 +24,7 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def connected(night: Acted, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (explain, status, console):
-        monkeypatch.setattr(module, "connect", lambda choice: night)
+    monkeypatch.setattr(connect, "connect", lambda choice: night)
 
 
 # --- explain
