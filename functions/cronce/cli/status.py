@@ -43,8 +43,7 @@ def beginning(since: str, now: datetime) -> str:
     """The instant, as the API takes it. CommandError for what is neither."""
     from cronce.domain.durations import parse_duration
     from cronce.domain.errors import Invalid
-    from cronce.domain.instants import EPOCH, to_api
-    from cronce.domain.local_time import read_time
+    from cronce.domain.instants import to_api
 
     try:
         return to_api(
@@ -53,13 +52,13 @@ def beginning(since: str, now: datetime) -> str:
     except Invalid:
         pass
     try:
-        written = read_time(since, "")
-    except Invalid:
-        written = None
-    if written is None or written.offset is None:
-        form = "a duration of 1m to 7d, or an instant such as 2026-11-30T10:00:00Z"
-        raise CommandError(f"--since {plain(since)[:60]}: accepted is {form}", USAGE)
-    return to_api(EPOCH + timedelta(seconds=written.wall - written.offset))
+        at = datetime.fromisoformat(since)
+        if at.tzinfo is not None:
+            return to_api(at)
+    except (ValueError, OverflowError):
+        pass
+    form = "a duration of 1m to 7d, or an instant such as 2026-11-30T10:00:00Z"
+    raise CommandError(f"--since {plain(since)[:60]}: accepted is {form}", USAGE)
 
 
 def look(client: Any, start: str) -> dict[str, Any]:
