@@ -179,9 +179,11 @@ class Client(Views, Calendars, Many):
         body = {"id": client_id or secrets.token_hex(6)}
         return self._call("POST", f"{_job(job_id)}/run", body=body)
 
-    def list_runs(self, job_id: str, *, limit: int | None = None) -> Iterator[Document]:
+    def list_runs(
+        self, job_id: str, *, status: str | None = None, limit: int | None = None
+    ) -> Iterator[Document]:
         """Latest first. limit: runs in all."""
-        return self._pages(f"{_job(job_id)}/runs", "runs", {}, limit)
+        return self._pages(f"{_job(job_id)}/runs", "runs", {"status": status}, limit)
 
     def get_run(self, job_id: str, run_id: str) -> Document:
         return self._call("GET", _run(job_id, run_id))

@@ -23,7 +23,7 @@ from cronce.domain.message import Message
 from cronce.domain.overlap import Lock
 from cronce.domain.plan import Due, Missed
 from cronce.domain.record import DispatchRecord
-from cronce.domain.run import Entry, Run
+from cronce.domain.run import Entry, Run, RunStatus
 from cronce.domain.stamps import Stamp
 from cronce.domain.transitions import Claim, Ending
 from cronce.operate.port import OperateStore
@@ -221,9 +221,11 @@ class RunStore(Protocol):
         cursor: str | None = None,
         earliest: datetime | None = None,
         latest: datetime | None = None,
+        status: RunStatus | None = None,
     ) -> Page:
         """Of the job, latest occurrence first; read consistently when both bounds, inclusive, are
-        given. Raises Invalid for a cursor that is not ours."""
+        given. A page of one status may be short, even empty, and still have a cursor. Raises
+        Invalid for a cursor that is not ours."""
 
     def trigger(self, key: RunKey, *, triggered_by: str, now: datetime) -> Result:
         """The pending row with its index attributes, in one write. With a client's id (`m-…`)

@@ -102,6 +102,15 @@ def test_runs_of_all_jobs_need_attention(
     assert json.loads(capsys.readouterr().out)["runs"][0]["job_id"] == "a"
 
 
+def test_runs_of_a_job_that_ended_so(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answer(200, {"runs": [RUN], "cursor": None})
+    assert run(["runs", "list", "a", "--status", "failed"]) == 0
+    assert api.requests[0].path == "/prod/jobs/a/runs?status=failed&limit=20"
+    assert RUN["run_id"] in capsys.readouterr().out
+    assert run(["runs", "list", "--help"]) == 0
+    assert "[[JOB]]" not in capsys.readouterr().out
+
+
 def test_run_prints_the_run_id(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:
     api.answer(202, {**RUN, "status": "pending"})
     assert run(["jobs", "run", "a", "--client-id", "x"]) == 0

@@ -104,6 +104,47 @@ def test_unreadable_rows_are_passed_over_page_after_page(engine: Engine) -> None
     assert [len(page) for page in pages] == [4, 4]
 
 
+def put_ended(engine: Engine, count: int, failed: set[int]) -> list[Run]:
+    """Latest first, of which these (by number) failed and the others succeeded."""
+    runs = [
+        Run(s.a_key(n), "failed" if n in failed else "succeeded", due=s.after(60 * n))
+        for n in range(count)
+    ]
+    for run in runs:
+        engine.rows.put(run_to_item(run))
+    return runs[::-1]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+def test_those_of_one_status(engine: Engine, limit: int) -> None:
+    """Behind pages that hold none of them, and each once."""
+    runs = put_ended(engine, 250, {0, 3, 120})
+    pages = walk(engine.store, limit, status="failed")
+    assert [run for page in pages for run in page] == [r for r in runs if r.status == "failed"]
+    assert all(len(page) <= limit for page in pages)
+    assert walk(engine.store, limit, status="running") == [[]]
+    bounds = {"earliest": s.after(60), "latest": s.after(60 * 130)}
+    within = walk(engine.store, limit, status="failed", **bounds)
+    assert [run.key for page in within for run in page] == [s.a_key(120), s.a_key(3)]  # type: ignore[attr-defined]
+
+
+def test_one_call_for_a_status_looks_at_so_much_and_no_more(
+    table: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cronce.adapters.dynamodb_runs.KEYS", 10)
+    monkeypatch.setattr("cronce.adapters.dynamodb_runs.MOST_KEY_PAGES", 3)
+    runs = put_ended(table, 75, {0, 60})
+    first = table.store.list_runs("report", limit=5, status="failed")
+    assert [run.key for run in first.items if isinstance(run, Run)] == [s.a_key(60)]
+    assert first.cursor is not None
+    second = table.store.list_runs("report", limit=5, cursor=first.cursor, status="failed")
+    assert second.items == ()
+    assert second.cursor is not None
+    pages = walk(table.store, 5, status="failed")
+    assert [len(page) for page in pages] == [1, 0, 1]
+    assert pages[-1] == [runs[-1]]
+
+
 def test_empty_page_with_a_key_goes_on(table: Engine) -> None:
     runs = put_runs(table, 5)
     key = {"pk": job_pk("report"), "sk": run_sk(runs[1].key)}

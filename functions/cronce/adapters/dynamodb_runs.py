@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cronce.adapters import recognise
 from cronce.adapters.cursors import read_cursor, write_cursor
+from cronce.adapters.dynamodb_lists import KEYS, MOST_KEY_PAGES
 from cronce.adapters.expressions import ABSENT, KNOWN, Put, Refusal, Update
 from cronce.adapters.items import (
     LAST,
@@ -88,6 +89,7 @@ class RunRows:
         cursor: str | None = None,
         earliest: datetime | None = None,
         latest: datetime | None = None,
+        status: RunStatus | None = None,
     ) -> Page:
         first = RUN_PREFIX + (to_wire(earliest) if earliest else "")
         last = RUN_PREFIX + (to_wire(latest) if latest else "") + LAST
@@ -100,13 +102,18 @@ class RunRows:
             consistent=earliest is not None and latest is not None,
             descending=True,
             after=(job_pk(job_id), after) if after else None,
-            limit=limit + 1,
+            limit=KEYS if status else limit + 1,
         )
         runs: list[Run] = []
-        for page in pages:
-            runs += [run for run in map(readable_run, page) if run is not None]
+        seen: Run | None = None
+        for n, page in enumerate(pages):
+            if n == MOST_KEY_PAGES and seen is not None:
+                return Page(tuple(runs), write_cursor(seen.key))
+            read = [run for run in map(readable_run, page) if run is not None]
+            runs += [run for run in read if status in (None, run.status)]
             if len(runs) > limit:
                 return Page(tuple(runs[:limit]), write_cursor(runs[limit - 1].key))
+            seen = read[-1] if read else seen
         return Page(tuple(runs), None)
 
     def trigger(self, key: RunKey, *, triggered_by: str, now: datetime) -> Result:

@@ -26,10 +26,10 @@ def list_(
     choice: typer.Context,
     job_id: Annotated[
         str | None,
-        typer.Argument(metavar="[JOB]", help="Without: runs of any job that need attention."),
+        typer.Argument(metavar="JOB", help="Without: runs of any job that ended badly."),
     ] = None,
     status: Annotated[
-        str | None, typer.Option(help="Without a job: failed, skipped or missed.")
+        str | None, typer.Option(help="Only these. Without a job: failed, skipped or missed.")
     ] = None,
     since: Annotated[str | None, typer.Option("--from", help="Without a job: since when.")] = None,
     until: Annotated[str | None, typer.Option("--to", help="Without a job: until when.")] = None,
@@ -42,9 +42,9 @@ def list_(
         runs = list(client.attention(status=status, since=since, until=until, limit=limit))
         columns, rows = ["job", *COLUMNS], [[run["job_id"], *_row(run)] for run in runs]
     else:
-        if status or since or until:
-            raise typer.BadParameter("--status, --from and --to go without a job")
-        runs = list(client.list_runs(job_id, limit=limit))
+        if since or until:
+            raise typer.BadParameter("--from and --to go without a job")
+        runs = list(client.list_runs(job_id, status=status, limit=limit))
         columns, rows = COLUMNS, [_row(run) for run in runs]
     if as_json:
         print_json({"runs": runs})

@@ -12,7 +12,7 @@ from cronce.domain.errors import CronceError, JobNotFound, RunNotFound, Unavaila
 from cronce.domain.identity import RunKey, manual_trigger, parse_run_id
 from cronce.domain.instants import seconds
 from cronce.domain.job import StoredJob
-from cronce.domain.run import Run
+from cronce.domain.run import Run, RunStatus
 from cronce.domain.transitions import Ending
 from cronce.overlap import leave, vacate
 from cronce.ports import Changed, Page
@@ -40,13 +40,24 @@ class RunControl(Base):
         """Raises RunNotFound."""
         return self._run(self._key(job_id, run_id), job_id, run_id)
 
-    def list_runs(self, job_id: str, *, limit: int, cursor: str | None = None) -> Page:
-        """Latest occurrence first, also of a job that was deleted.
+    def list_runs(
+        self,
+        job_id: str,
+        *,
+        limit: int,
+        cursor: str | None = None,
+        status: RunStatus | None = None,
+    ) -> Page:
+        """Latest occurrence first, also of a job that was deleted. Those of one status: a page may
+        be short, even empty, and still have a cursor.
 
         Raises JobNotFound for one that neither exists nor has runs.
         """
-        page = self.ports.store.list_runs(job_id, limit=limit, cursor=cursor)
-        if not page.items and cursor is None and self.ports.store.read_job(job_id) is None:
+        store = self.ports.store
+        page = store.list_runs(job_id, limit=limit, cursor=cursor, status=status)
+        if page.items or page.cursor or cursor or store.read_job(job_id) is not None:
+            return page
+        if status is None or not store.list_runs(job_id, limit=1).items:
             raise JobNotFound(job_id)
         return page
 

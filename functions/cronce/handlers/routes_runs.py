@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import cast
+from typing import cast, get_args
 
 from cronce import limits
 from cronce.domain.errors import Invalid
@@ -22,6 +22,7 @@ from cronce.handlers.operations import (
 )
 from cronce.handlers.request import Request, check_client_id
 
+STATUSES: tuple[str, ...] = get_args(RunStatus)
 ENDED_BADLY = tuple(sorted(ATTENTION))
 DAY = timedelta(days=1)
 DEFAULT_RANGE = timedelta(days=7)
@@ -41,7 +42,8 @@ def get_run(parts: Parts, request: Request) -> Answered:
 
 def list_runs(parts: Parts, request: Request) -> Answered:
     job_id = request.job_id()
-    page = request.listed(partial(parts.control.list_runs, job_id))
+    status = cast(RunStatus | None, request.word("status", STATUSES))
+    page = request.listed(partial(parts.control.list_runs, job_id, status=status))
     return Answered(200, runs_document(page.items, page.cursor))
 
 
@@ -105,7 +107,7 @@ OPERATIONS = (
         "The runs of a job, the latest occurrence first; also of a job that was deleted.",
         list_runs,
         {200: models.Runs},
-        query=PAGED,
+        query=(word_parameter("status", "Only those in this status.", STATUSES), *PAGED),
     ),
     Operation(
         "getRun",

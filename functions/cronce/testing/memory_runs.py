@@ -17,7 +17,7 @@ from cronce.adapters.run_items import (
 from cronce.domain import transitions
 from cronce.domain.identity import RunKey, shard_of
 from cronce.domain.instants import epoch_seconds, from_wire, to_wire
-from cronce.domain.run import Entry, Run
+from cronce.domain.run import Entry, Run, RunStatus
 from cronce.domain.transitions import Claim, Ending
 from cronce.ports import Changed, DueRun, Page, Refused, Result
 from cronce.testing.memory_rows import MemoryRows
@@ -49,13 +49,14 @@ class MemoryRuns:
         cursor: str | None = None,
         earliest: datetime | None = None,
         latest: datetime | None = None,
+        status: RunStatus | None = None,
     ) -> Page:
         first = RUN_PREFIX + (to_wire(earliest) if earliest else "")
         last = RUN_PREFIX + (to_wire(latest) if latest else "") + LAST
         after = read_cursor(cursor, job_id, first, last) if cursor else LAST
         found = reversed(self.rows.between(job_pk(job_id), first, last))
         rows = [readable_run(item) for item in found if str(item["sk"]) < after]
-        runs = [run for run in rows if run is not None]
+        runs = [run for run in rows if run is not None and status in (None, run.status)]
         more = write_cursor(runs[limit - 1].key) if len(runs) > limit else None
         return Page(tuple(runs[:limit]), more)
 

@@ -106,6 +106,29 @@ def test_listing_goes_back_in_time_and_holds_each_once(api: Api) -> None:
     assert len(api.call("GET", "/jobs/a/runs").json["runs"]) == 5
 
 
+def test_those_of_one_status(api: Api) -> None:
+    failed = worked(api, "a")
+    for n in range(3):
+        api.clock.advance(1)
+        api.call("POST", "/jobs/a/run", {"id": str(n)})
+
+    def found(**query: str) -> list[str]:
+        answer = api.call("GET", "/jobs/a/runs", query=query)
+        assert answer.status == 200, answer.body
+        return [run["run_id"] for run in answer.json["runs"]]
+
+    assert found(status="failed") == [failed]
+    assert found(status="failed", limit="1") == [failed]
+    assert len(found(status="pending")) == 3
+    assert found(status="succeeded") == []
+    refused = api.call("GET", "/jobs/a/runs", query={"status": "bad"})
+    assert refused.faults == [("query:status", "unknown_value")]
+    api.call("DELETE", "/jobs/a")
+    assert found(status="failed") == [failed]
+    assert found(status="missed") == []
+    assert api.call("GET", "/jobs/none/runs", query={"status": "failed"}).status == 404
+
+
 def test_a_cursor_of_another_job(api: Api) -> None:
     for job in "ab":
         api.put(job)
