@@ -8,6 +8,7 @@ allowed_targets, allowed_addresses, secrets and private_api.
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import aws_cdk as cdk
@@ -19,30 +20,29 @@ from cronce_cdk.bundling import BundlingError
 from cronce_cdk.props import InvalidProps
 
 _TEXTS = (
-    *("profile", "python", "architecture", "table_arn", "alarm_topic", "synthesizer"),
+    *("profile", "python", "architecture", "table_arn", "alarm_topic"),
     *("event_bus", "outcome_topic", "announce_success"),
 )
 _LISTS = ("allowed_targets", "allowed_addresses", "secrets", "private_api")
+_NUMBERS = ("shards", "dispatchers", "max_concurrency")
 
 
-def choices(app: cdk.App) -> dict[str, Any]:
-    """Props that were chosen, by name; what was not chosen is left to the construct."""
+def choice(app: cdk.App, name: str) -> str:
+    return str(app.node.try_get_context(name) or os.environ.get(f"CRONCE_{name.upper()}") or "")
 
-    def choice(name: str) -> str:
-        return str(app.node.try_get_context(name) or os.environ.get(f"CRONCE_{name.upper()}") or "")
 
-    texts = {name: choice(name) for name in _TEXTS}
-    lists = {
-        name: [each.strip() for each in choice(name).split(",") if each.strip()] for name in _LISTS
-    }
-    numbers = {}
-    for name in ("shards", "dispatchers", "max_concurrency"):
-        text = choice(name)
-        if text and not text.isdecimal():
-            raise InvalidProps(f"{name} {text!r}: must be a whole number")
-        numbers[name] = int(text) if text else None
-    chosen = {"stack": choice("stack"), **texts, **lists, **numbers}
-    return {name: value for name, value in chosen.items() if value}
+def props_of(chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Props by name; what was not chosen is left to the construct."""
+    props: dict[str, Any] = dict(chosen)
+    for name in _LISTS:
+        if name in props:
+            props[name] = [each.strip() for each in chosen[name].split(",") if each.strip()]
+    for name in _NUMBERS:
+        if name in props:
+            if not chosen[name].isdecimal():
+                raise InvalidProps(f"{name} {chosen[name]!r}: must be a whole number")
+            props[name] = int(chosen[name])
+    return props
 
 
 def _synthesizer(chosen: str) -> cdk.IReusableStackSynthesizer | None:
@@ -53,13 +53,17 @@ def _synthesizer(chosen: str) -> cdk.IReusableStackSynthesizer | None:
 
 def main() -> None:
     app = cdk.App()
-    props = choices(app)
     stack = cdk.Stack(
         app,
-        props.pop("stack", "cronce"),
+        choice(app, "stack") or "cronce",
         description="cronce: a job scheduler",
-        synthesizer=_synthesizer(props.pop("synthesizer", "")),
+        synthesizer=_synthesizer(choice(app, "synthesizer")),
     )
+    named = {name: choice(app, name) for name in (*_TEXTS, *_LISTS, *_NUMBERS)}
+    chosen = {name: text for name, text in named.items() if text}
+    # Where `cronce deploy` finds them again: what is not said the next time stays as it is.
+    stack.template_options.metadata = {"cronce": chosen}
+    props = props_of(chosen)
     for name, logical_id in (("alarm_topic", "AlarmTopic"), ("outcome_topic", "OutcomeTopic")):
         if topic := props.pop(name, ""):
             props[name] = sns.Topic.from_topic_arn(stack, logical_id, topic)

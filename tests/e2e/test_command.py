@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import uuid
@@ -114,8 +115,27 @@ def test_the_emulator_of_a_folder_is_found_without_a_word(
     assert cronce("jobs", "show", job_id, env=here).returncode == 3
     status = json.loads(cronce("where", "--json", env=here).stdout)
     assert (status["endpoint"], status["stack"]) == (deployment.endpoint, deployment.stack)
+    assert status["allowed_targets"] == ["http://127.0.0.1:*"]
     exports = cronce("env", env=here).stdout
     assert f"export AWS_ENDPOINT_URL={deployment.endpoint}" in exports
+
+
+def test_what_was_chosen_stays_when_nothing_is_said(
+    cronce: Cronce, deployment: Emulator, tmp_path: Path
+) -> None:
+    """Again, by somebody else: from another folder, without a word about targets."""
+    before = deployment.choices()
+    assert before["allowed_targets"] == "http://127.0.0.1:*"
+    env = {**deployment.exports(), "PATH": os.environ["PATH"], "CDK_HOME": str(tmp_path / "cdk")}
+    done = cronce("deploy", "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    assert "as deployed before: allowed_targets http://127.0.0.1:*" in done.stderr
+    assert json.loads(done.stdout) == deployment.outputs
+    assert deployment.choices() == before
+    function = {"FunctionName": deployment.outputs["WorkerFunction"]}
+    worker = deployment.session().client("lambda", endpoint_url=deployment.endpoint)
+    variables = worker.get_function_configuration(**function)["Environment"]["Variables"]
+    assert "http://127.0.0.1:*" in json.loads(variables["CRONCE_ALLOWED_TARGETS"])
 
 
 def test_steering_a_job(cronce: Cronce, hooks: Hooks, job_id: str) -> None:

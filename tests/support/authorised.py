@@ -8,9 +8,12 @@ from pathlib import Path
 from cronce.cli import cdk, emulator, process, toolchain
 from cronce.cli.emulator import Emulator
 
-CHOICES = cdk.Choices(
-    "cronce", "emulator", ["http://127.0.0.1:*"], ["127.0.0.0/8"], event_bus="own"
-)
+CHOICES = {
+    "profile": "emulator",
+    "allowed_targets": "http://127.0.0.1:*",
+    "allowed_addresses": "127.0.0.0/8",
+    "event_bus": "own",
+}
 
 
 @contextmanager
@@ -35,7 +38,7 @@ def deployed(home: Path) -> Iterator[Emulator]:
             "NO_PROXY": "127.0.0.1,localhost",
         }
         cdk.bootstrap(emulator.ACCOUNT, emulator.REGION, env=env)
-        outputs = cdk.deploy(CHOICES, env=env, output=home / "cdk.out")
+        outputs = cdk.deploy(running.stack, CHOICES, env=env, output=home / "cdk.out")
         yield Emulator(home, port, pid, outputs=emulator.own_outputs(outputs))
     finally:
         process.stop(home, pid)

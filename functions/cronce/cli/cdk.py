@@ -9,7 +9,6 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -24,39 +23,30 @@ _QUIET = {"CDK_DISABLE_CLI_TELEMETRY": "true", "CDK_DISABLE_VERSION_CHECK": "1"}
 class Chosen(TypedDict, total=False):
     """What may be chosen for a deployment; what is None or absent was not."""
 
-    stack: str | None
     allowed_targets: Sequence[str] | None
     allowed_addresses: Sequence[str] | None
     secrets: Sequence[str] | None
     event_bus: str | None
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What ``infra/app.py`` is told; what is empty is left to its defaults."""
+def texts_of(chosen: Chosen) -> dict[str, str]:
+    """As ``infra/app.py`` reads them.
 
-    stack: str = "cronce"
-    profile: str = "aws"
-    allowed_targets: Sequence[str] = ()
-    allowed_addresses: Sequence[str] = ()
-    secrets: Sequence[str] = ()
-    event_bus: str = ""
-
-    def over(self, chosen: Chosen) -> "Choices":
-        """These, but for what was chosen."""
-        return replace(self, **{k: v for k, v in chosen.items() if v is not None})  # type: ignore[arg-type]
-
-    def context(self) -> list[str]:
-        """As arguments of the CDK command line."""
-        given = {
-            name: value if isinstance(value, str) else ",".join(value)
-            for name, value in asdict(self).items()
-        }
-        return [part for name, text in given.items() if text for part in ("-c", f"{name}={text}")]
+    >>> texts_of({"allowed_targets": ["https://a", "https://b"], "secrets": None, "event_bus": ""})
+    {'allowed_targets': 'https://a,https://b', 'event_bus': ''}
+    """
+    texts = {}
+    for name, value in chosen.items():
+        if isinstance(value, str):
+            texts[name] = value
+        elif isinstance(value, Sequence):
+            texts[name] = ",".join(str(each) for each in value)
+    return texts
 
 
 def deploy(
-    choices: Choices,
+    stack: str,
+    choices: Mapping[str, str],
     *,
     env: Mapping[str, str] | None = None,
     output: Path | None = None,
@@ -64,17 +54,20 @@ def deploy(
 ) -> dict[str, str]:
     """``cdk deploy``; the stack's outputs by their keys. Raises ToolError if it fails.
 
+    choices: what ``infra/app.py`` is told, by name; what is absent is left to its defaults.
     env: variables over this process's own (an emulator's); output: where the assembly is written.
     """
     assembly = output or toolchain.checkout() / "build" / "cdk.out"
     assembly.mkdir(parents=True, exist_ok=True)
     outputs = assembly.with_name(f"{assembly.name}.outputs.json")
     command = ["deploy", "--require-approval", "never", "--progress", "events", "--no-notices"]
-    command += ["--output", str(assembly), "--outputs-file", str(outputs), *choices.context()]
-    command += ["--app", f"{shlex.quote(sys.executable)} app.py", choices.stack]
+    command += ["--output", str(assembly), "--outputs-file", str(outputs)]
+    for name, text in {**choices, "stack": stack}.items():
+        command += ["-c", f"{name}={text}"]
+    command += ["--app", f"{shlex.quote(sys.executable)} app.py", stack]
     _cdk(command, env, toolchain.checkout() / "infra", progress)
     found: dict[str, dict[str, str]] = json.loads(outputs.read_text())
-    return found[choices.stack]
+    return found[stack]
 
 
 def bootstrap(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
@@ -75,6 +76,24 @@ def find(
         endpoint_url=endpoint,
         session=session,
     )
+
+
+def choices_of(cloudformation: Any, stack: str) -> dict[str, str]:
+    """What a stack of ``infra/app.py`` was deployed with, by name; {} where there is none yet.
+
+    cloudformation: boto3's client. Raises DeploymentError.
+    """
+    try:
+        template = cloudformation.get_template(StackName=stack, TemplateStage="Original")
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return {}
+        raise DeploymentError(f"stack {stack!r}: {error}") from None
+    except BotoCoreError as error:
+        raise DeploymentError(f"stack {stack!r}: {str(error).rstrip('.')}") from None
+    body = template["TemplateBody"]
+    chosen: dict[str, str] = body.get("Metadata", {}).get("cronce", {}) if body else {}
+    return dict(chosen)
 
 
 def own_outputs(outputs: Mapping[str, str]) -> dict[str, str]:

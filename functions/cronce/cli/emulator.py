@@ -16,8 +16,8 @@ import boto3
 from botocore.exceptions import ClientError
 
 from cronce.cli import cdk, process, toolchain
-from cronce.cli.cdk import Choices, Chosen
-from cronce.cli.deployment import own_outputs, reachable
+from cronce.cli.cdk import Chosen
+from cronce.cli.deployment import DEFAULT_STACK, choices_of, own_outputs, reachable
 from cronce.cli.toolchain import Progress, ToolError, say
 
 ACCOUNT = "000000000000"
@@ -34,12 +34,8 @@ class Emulator:
     home: Path
     port: int
     pid: int
+    stack: str = DEFAULT_STACK
     outputs: dict[str, str] = field(default_factory=dict)
-    choices: Choices = field(default_factory=lambda: Choices(profile="emulator"))
-
-    @property
-    def stack(self) -> str:
-        return self.choices.stack
 
     @property
     def endpoint(self) -> str:
@@ -75,6 +71,11 @@ class Emulator:
             "CRONCE_STACK": self.stack,
         }
 
+    def choices(self) -> dict[str, str]:
+        """What the deployment was chosen with, by name; {} before."""
+        client = self.session().client("cloudformation", endpoint_url=self.endpoint)
+        return choices_of(client, self.stack)
+
 
 def home_folder(home: Path | None = None) -> Path:
     """The folder that was asked for, or CRONCE_HOME, or ``.cronce`` here."""
@@ -98,6 +99,7 @@ def up(
     *,
     home: Path | None = None,
     reset: bool = False,
+    stack: str | None = None,
     progress: Progress = say,
     **chosen: Unpack[Chosen],
 ) -> Emulator:
@@ -112,7 +114,7 @@ def up(
     was_running = status(folder) is not None
     try:
         start(home=folder, progress=progress)
-        return deploy(home=folder, progress=progress, **chosen)
+        return deploy(home=folder, stack=stack, progress=progress, **chosen)
     except BaseException:
         if not was_running:
             down(home=folder, progress=progress)
@@ -144,22 +146,29 @@ def start(*, home: Path | None = None, progress: Progress = say) -> Emulator:
 
 
 def deploy(
-    *, home: Path | None = None, progress: Progress = say, **chosen: Unpack[Chosen]
+    *,
+    home: Path | None = None,
+    stack: str | None = None,
+    progress: Progress = say,
+    **chosen: Unpack[Chosen],
 ) -> Emulator:
     """A real ``cdk deploy`` (after ``cdk bootstrap``, once) to the running emulator."""
     folder = home_folder(home)
     running = status(folder)
     if running is None:
         raise ToolError(f"no emulator runs in {folder}; run 'cronce up'")
-    choices = running.choices.over(chosen)
+    running = replace(running, stack=stack or running.stack)
+    choices = {**running.choices(), **cdk.texts_of(chosen), "profile": "emulator"}
     env = {**running.exports(), "CDK_HOME": str(folder / "cdk"), "NO_PROXY": "127.0.0.1,localhost"}
     env |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
     if not _is_bootstrapped(running):
         progress("bootstrapping the emulator")
         cdk.bootstrap(ACCOUNT, REGION, env=env, progress=progress)
-    progress(f"deploying {choices.stack}")
-    outputs = cdk.deploy(choices, env=env, output=folder / "cdk.out", progress=progress)
-    deployed = replace(running, outputs=own_outputs(outputs), choices=choices)
+    progress(f"deploying {running.stack}")
+    outputs = cdk.deploy(
+        running.stack, choices, env=env, output=folder / "cdk.out", progress=progress
+    )
+    deployed = replace(running, outputs=own_outputs(outputs))
     _write(deployed)
     return deployed
 
@@ -200,14 +209,13 @@ def _is_bootstrapped(running: Emulator) -> bool:
 def _read(folder: Path) -> Emulator | None:
     try:
         record = json.loads((folder / _RECORD).read_text())
-        own = {name: record.pop(name) for name in ("port", "pid", "outputs")}
-        return Emulator(home=folder, **own, choices=Choices(**{"profile": "emulator", **record}))
+        return Emulator(folder, record["port"], record["pid"], record["stack"], record["outputs"])
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def _write(emulator: Emulator) -> None:
-    own = {"port": emulator.port, "pid": emulator.pid, "outputs": emulator.outputs}
+    record = {name: value for name, value in asdict(emulator).items() if name != "home"}
     draft = emulator.home / f".{_RECORD}"
-    draft.write_text(json.dumps({**own, **asdict(emulator.choices)}, indent=1))
+    draft.write_text(json.dumps(record, indent=1))
     draft.replace(emulator.home / _RECORD)

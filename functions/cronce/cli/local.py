@@ -51,7 +51,10 @@ def up(
     event_bus: EventBus = None,
     as_json: Json = False,
 ) -> None:
-    """Start the emulator in this folder and deploy to it."""
+    """Start the emulator in this folder and deploy to it.
+
+    What is not said stays as it was; an empty text takes it away.
+    """
     from cronce.cli import emulator
 
     started = emulator.up(
@@ -83,26 +86,48 @@ def deploy(
     event_bus: EventBus = None,
     as_json: Json = False,
 ) -> None:
-    """Deploy: to this folder's emulator if it runs and nothing else is said, else to AWS."""
+    """Deploy to this folder's emulator if one runs and nothing else is said, else to AWS.
+
+    What is not said stays as it was at the last deployment; an empty text takes it away.
+    """
     from cronce.cli import cdk, emulator
     from cronce.cli.deployment import chosen_stack, own_outputs
+    from cronce.cli.toolchain import say
 
     choice = _choice(context)
     chosen: cdk.Chosen = {
-        "stack": choice.stack,
         "allowed_targets": allow_target,
         "allowed_addresses": allow_address,
         "secrets": secret,
         "event_bus": event_bus,
     }
     if not choice.elsewhere and emulator.status() is not None:
-        _print_emulator(emulator.deploy(**chosen), as_json)
+        _print_emulator(emulator.deploy(stack=choice.stack, **chosen), as_json)
         return
     _say_to_tools(choice)
-    chosen["stack"] = chosen_stack(choice.stack)
+    stack = chosen_stack(choice.stack)
+    kept = _kept(stack, {name for name, value in chosen.items() if value is not None})
+    for name, text in kept.items():
+        say(f"as deployed before: {name} {text}")
     profile = "emulator" if os.environ.get("AWS_ENDPOINT_URL") else "aws"
-    outputs = own_outputs(cdk.deploy(cdk.Choices(profile=profile).over(chosen)))
+    choices = {**kept, **cdk.texts_of(chosen), "profile": profile}
+    outputs = own_outputs(cdk.deploy(stack, choices))
     print_json(outputs) if as_json else print_fields(outputs)
+
+
+def _kept(stack: str, chosen: set[str]) -> dict[str, str]:
+    """What the deployed stack was chosen with, but for what is said anew. Raises CommandError."""
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    from cronce.cli.deployment import DeploymentError, choices_of
+
+    try:
+        before = choices_of(boto3.Session().client("cloudformation"), stack)
+    except (DeploymentError, BotoCoreError) as error:
+        raise CommandError(str(error)) from None
+    anew = chosen | {name for name in before if os.environ.get(f"CRONCE_{name.upper()}")}
+    return {name: text for name, text in before.items() if name not in anew | {"profile"}}
 
 
 def where(context: typer.Context, as_json: Json = False) -> None:
@@ -152,10 +177,14 @@ def _print_emulator(emulator: Emulator, as_json: bool) -> None:
         "stack": emulator.stack,
         "pid": emulator.pid,
         "home": str(emulator.home),
-        "allowed_targets": list(emulator.choices.allowed_targets),
+    }
+    choices = emulator.choices()
+    lists = {
+        name: choices[name].split(",") if choices.get(name) else []
+        for name in ("allowed_targets", "allowed_addresses", "secrets")
     }
     if as_json:
-        print_json({**shown, "outputs": emulator.outputs})
+        print_json({**shown, **lists, "outputs": emulator.outputs})
         return
-    print_fields({**shown, "allowed_targets": " ".join(emulator.choices.allowed_targets)})
+    print_fields({**shown, **{name: " ".join(each) for name, each in lists.items()}})
     print('\nother tools reach it after: eval "$(cronce env)"')
