@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from cronce import limits
 from cronce.domain.durations import ACCEPTED as DURATION_FORM
@@ -19,7 +19,6 @@ from cronce.domain.overlap import Overlap
 from cronce.domain.plan import MisfirePolicy
 from cronce.domain.preview import MAX_COUNT
 from cronce.domain.run import Outcome, RunStatus
-from cronce.handlers.target_schemas import target_schema
 
 Instant = Annotated[
     str,
@@ -80,10 +79,15 @@ class Misfire(Shape):
     cap: int | None = Field(None, description="run_all only.")
 
 
-class Target(RootModel[dict[str, dict[str, Any]]]):
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
-        return target_schema()
+Target = Annotated[
+    dict[str, dict[str, Any]],
+    Field(
+        min_length=1,
+        max_length=1,
+        description="One key, the kind. What a deployment may reach is its `allowed_targets`.",
+        examples=[{"http": {"url": "https://example.com/hook"}}],
+    ),
+]
 
 
 class Job(Shape):
