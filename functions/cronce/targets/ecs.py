@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -25,46 +24,43 @@ from cronce.targets.contract import (
     retried,
     succeeded,
 )
-from cronce.targets.fields import check_arn, check_fields, check_text, region_of
+from cronce.targets.fields import Field, arn, one_of, region_of
 from cronce.targets.kinds import Config, Kind, Tools
 
-LAUNCH_TYPES = "FARGATE|EC2|EXTERNAL"
 # ECS takes 8192 characters of overrides; the names and values of the run need a share of it.
 PAYLOAD_CHARACTERS = 6144
 
-_FIELDS = {
-    "cluster": str,
-    "task_definition": str,
-    "container": str,
-    "launch_type": str,
-    "subnets": list,
-    "security_groups": list,
-    "public_ip": bool,
+FIELDS = {
+    "cluster": arn("ecs", r"cluster/[A-Za-z0-9_-]{1,255}"),
+    "task_definition": arn(
+        "ecs",
+        r"task-definition/[A-Za-z0-9_-]{1,255}(:[0-9]{1,9})?",
+        about="Without a revision the latest.",
+    ),
+    "container": Field(
+        str,
+        required=True,
+        form=r"[A-Za-z0-9_-]{1,255}",
+        accepted="a container's name",
+        about="The container that is given the payload and the run.",
+    ),
+    "launch_type": one_of(("FARGATE", "EC2", "EXTERNAL")),
+    "subnets": Field(
+        list,
+        form="subnet-[0-9a-f]{8,40}",
+        most=16,
+        about="Needed by what runs in a network of its own (awsvpc), as on Fargate.",
+    ),
+    "security_groups": Field(list, form="sg-[0-9a-f]{8,40}", most=5, about="With `subnets`."),
+    "public_ip": Field(bool, default=False, about="With `subnets`."),
 }
 _PERMANENT_REASONS = ("MISSING", "INACTIVE", "ATTRIBUTE")
 
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    faults = check_fields(config, _FIELDS, required=("cluster", "task_definition", "container"))
-    faults += check_arn(config, "cluster", "ecs", r"cluster/[A-Za-z0-9_-]{1,255}")
-    form = r"task-definition/[A-Za-z0-9_-]{1,255}(:[0-9]{1,9})?"
-    faults += check_arn(config, "task_definition", "ecs", form)
-    faults += check_text(config, "container", r"[A-Za-z0-9_-]{1,255}", "a container's name")
-    faults += check_text(config, "launch_type", LAUNCH_TYPES, LAUNCH_TYPES.replace("|", ", "))
-    faults += _check_ids(config, "subnets", "subnet-[0-9a-f]{8,40}", 16)
-    faults += _check_ids(config, "security_groups", "sg-[0-9a-f]{8,40}", 5)
+def rules(config: Config, profile: str) -> list[Fault]:
     if "subnets" not in config and ("security_groups" in config or "public_ip" in config):
-        faults.append(Fault("/subnets", "missing_field", "a network needs subnets", "an array"))
-    return faults
-
-
-def _check_ids(config: Config, name: str, form: str, most: int) -> list[Fault]:
-    ids = config.get(name)
-    if not isinstance(ids, list):
-        return []
-    if 1 <= len(ids) <= most and all(isinstance(i, str) and re.fullmatch(form, i) for i in ids):
-        return []
-    return [Fault(f"/{name}", "bad_value", f"{name} is not accepted", f"1 to {most} of {form}")]
+        return [Fault("/subnets", "missing_field", "a network needs subnets", "an array")]
+    return []
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -143,8 +139,10 @@ def _network(config: Config) -> dict[str, Any]:
 
 KIND = Kind(
     name="ecs",
-    validate=validate,
+    about="Starts one task and does not wait for it.",
+    fields=FIELDS,
     resources=resources,
     build=EcsTarget,
+    rules=rules,
     payload_rule=payload_rule,
 )

@@ -5,24 +5,28 @@ from __future__ import annotations
 from cronce.domain.errors import Fault
 from cronce.targets.aws import READ_SLACK, by_code, classify
 from cronce.targets.contract import Answer, Call, body, succeeded
-from cronce.targets.fields import check_arn, check_fields, check_text, region_of
+from cronce.targets.fields import Field, arn, region_of
 from cronce.targets.kinds import Config, Kind, Tools
 
 SOURCE = "cronce"
 DETAIL_TYPE = "Job Run"
 
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    fields = {"bus": str, "source": str, "detail_type": str}
-    faults = check_fields(config, fields, required=("bus",))
-    faults += check_arn(config, "bus", "events", r"event-bus/[A-Za-z0-9/_.-]{1,256}")
-    form = r"(?!aws\.)[A-Za-z0-9_./-]{1,256}"
-    faults += check_text(
-        config, "source", form, "letters, digits, _ . / -, not beginning with aws."
-    )
-    return faults + check_text(
-        config, "detail_type", r"[!-~][ -~]{0,127}", "printable ASCII, <= 128"
-    )
+FIELDS = {
+    "bus": arn("events", r"event-bus/[A-Za-z0-9/_.-]{1,256}"),
+    "source": Field(
+        str,
+        form=r"(?!aws\.)[A-Za-z0-9_./-]{1,256}",
+        accepted="letters, digits, _ . / -, not beginning with aws.",
+        default=SOURCE,
+    ),
+    "detail_type": Field(
+        str,
+        form=r"[!-~][ -~]{0,127}",
+        accepted="printable ASCII, <= 128",
+        default=DETAIL_TYPE,
+    ),
+}
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -63,7 +67,8 @@ class EventsTarget:
 
 KIND = Kind(
     name="events",
-    validate=validate,
+    about="Puts an event on a bus; the payload, an object, is its detail.",
+    fields=FIELDS,
     resources=resources,
     build=EventsTarget,
     payload_limit=262_144 - 4096,

@@ -211,8 +211,10 @@ def _http_date(text: str) -> datetime | None:
 
 KIND = Kind(
     name="http",
-    validate=http_rules.validate,
+    about="Sends one request to a URL.",
+    fields=http_rules.FIELDS,
     resources=http_rules.resources,
     build=HttpTarget,
+    rules=http_rules.rules,
     payload_rule=http_rules.payload_rule,
 )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from cronce.domain.allowed import EMULATOR
 from cronce.domain.errors import Fault
 from cronce.domain.urls import ACCEPTED as URL_ACCEPTED
 from cronce.domain.urls import parse_url
-from cronce.targets.fields import check_arn, check_fields, pointer
+from cronce.targets.fields import Field, arn, one_of, pointer
 from cronce.targets.kinds import Config
 
 METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")
 BODYLESS = ("GET", "HEAD")
 MOST_HEADERS = 50
 MOST_HEADER_BYTES = 8192
-SECRET_ARN = r"secret:[A-Za-z0-9/_+=.@!-]{1,512}"
 
 SECRET_HEADERS = frozenset({"authorization", "cookie", "x-api-key", "proxy-authorization"})
 SECRET_HINT = 'auth: {"bearer": {"secret": ARN}}, read from Secrets Manager by the worker'
@@ -41,19 +41,34 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}", re.ASCII)
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?|", re.ASCII)
 
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    fields = {"url": str, "method": str, "headers": dict, "auth": dict}
-    faults = check_fields(config, fields, required=("url",))
-    wrong = {fault.pointer for fault in faults}
-    if "/url" not in wrong:
-        faults += _url_faults(config["url"], profile)
-    if "/method" not in wrong and config.get("method", "POST") not in METHODS:
-        detail = f"{config['method']!r:.40} is not accepted"
-        faults.append(Fault("/method", "bad_method", detail, ", ".join(METHODS)))
-    if "/headers" not in wrong:
-        faults += [f.under("/headers") for f in _headers_faults(config.get("headers", {}))]
-    if "/auth" not in wrong and "auth" in config:
-        faults += [f.under("/auth") for f in _auth_faults(config["auth"])]
+_BEARER = {
+    "secret": arn(
+        "secretsmanager",
+        r"secret:[A-Za-z0-9/_+=.@!-]{1,512}",
+        about="Its text is the token; one of `secrets` of the deployment.",
+    )
+}
+FIELDS = {
+    "url": Field(str, required=True, accepted=URL_ACCEPTED),
+    "method": one_of(METHODS, code="bad_method", default="POST"),
+    "headers": Field(
+        dict,
+        about=f"Further headers, at most {MOST_HEADERS}; none of cronce's own, no credentials.",
+    ),
+    "auth": Field(
+        dict,
+        fields={"bearer": Field(dict, required=True, fields=_BEARER)},
+        about="A credential by reference, read by the worker and sent as `Authorization`.",
+    ),
+}
+
+
+def rules(config: Config, profile: str) -> list[Fault]:
+    faults: list[Fault] = []
+    if isinstance(url := config.get("url"), str):
+        faults += _url_faults(url, profile)
+    if isinstance(headers := config.get("headers"), Mapping):
+        faults += [f.under("/headers") for f in _headers_faults(headers)]
     return faults
 
 
@@ -93,16 +108,6 @@ def _header_faults(name: str, value: object) -> list[Fault]:
         accepted = "visible ASCII, blanks inside"
         return [Fault(at, "bad_header", f"the value of {name} is not accepted", accepted)]
     return []
-
-
-def _auth_faults(auth: Config) -> list[Fault]:
-    faults = check_fields(auth, {"bearer": dict}, required=("bearer",))
-    if faults:
-        return faults
-    bearer: Config = auth["bearer"]
-    faults = check_fields(bearer, {"secret": str}, required=("secret",))
-    faults += check_arn(bearer, "secret", "secretsmanager", SECRET_ARN)
-    return [fault.under("/bearer") for fault in faults]
 
 
 def resources(config: Config) -> list[tuple[str, str]]:

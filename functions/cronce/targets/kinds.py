@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from cronce.adapters.system import SystemClock
 from cronce.domain.errors import Fault
 from cronce.targets.contract import Target
+from cronce.targets.fields import Fields, check_fields
 
 Config = Mapping[str, Any]
 Network = IPv4Network | IPv6Network
@@ -67,6 +68,10 @@ class Tools:
     tls: ssl.SSLContext | None = None
 
 
+def _nothing_else(config: Config, profile: str) -> list[Fault]:
+    return []
+
+
 def _any_payload(config: Config, payload: str | None, is_json: bool) -> list[Fault]:
     return []
 
@@ -75,15 +80,22 @@ def _any_payload(config: Config, payload: str | None, is_json: bool) -> list[Fau
 class Kind:
     """One row of the table of kinds.
 
-    validate: all faults of the kind's object, for a profile (`aws`, `emulator`).
+    fields: what its object may hold. rules: further faults of an object, whatever its fields are
+    like, for a profile (`aws`, `emulator`). about: of the kind, for people.
     resources: (pointer, URL or ARN) that a valid object reaches; each must be allowed.
     build: the executor. payload_limit: bytes that the other side takes, None for no limit of
     its own. payload_rule: faults of a payload (as written) for a valid object, at pointer "".
     """
 
     name: str
-    validate: Callable[[Config, str], list[Fault]]
+    about: str
+    fields: Fields
     resources: Callable[[Config], list[tuple[str, str]]]
     build: Callable[[Tools], Target]
+    rules: Callable[[Config, str], list[Fault]] = _nothing_else
     payload_limit: int | None = None
     payload_rule: Callable[[Config, str | None, bool], list[Fault]] = _any_payload
+
+    def validate(self, config: Config, profile: str) -> list[Fault]:
+        """All faults of the kind's object."""
+        return check_fields(config, self.fields) + self.rules(config, profile)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from cronce.domain.errors import Fault
 from cronce.targets.aws import READ_SLACK, classify
 from cronce.targets.contract import Answer, Call, client_context, json_body, retried, succeeded
-from cronce.targets.fields import check_arn, check_fields, region_of
+from cronce.targets.fields import arn, region_of
 from cronce.targets.kinds import Config, Kind, Tools
 
-FUNCTION_ARN = r"function:[A-Za-z0-9_-]{1,64}(:[A-Za-z0-9$_-]{1,128})?"
 READ_BYTES = 65536
 
-
-def validate(config: Config, profile: str) -> list[Fault]:
-    faults = check_fields(config, {"function": str}, required=("function",))
-    return faults + check_arn(config, "function", "lambda", FUNCTION_ARN)
+FIELDS = {
+    "function": arn(
+        "lambda",
+        r"function:[A-Za-z0-9_-]{1,64}(:[A-Za-z0-9$_-]{1,128})?",
+        about="The function, or a version or alias of it.",
+    )
+}
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -34,11 +35,11 @@ class LambdaTarget:
         self._clients = tools.clients
 
     def execute(self, call: Call) -> Answer:
-        arn = call.target["lambda"]["function"]
+        function = call.target["lambda"]["function"]
         try:
-            client = self._clients("lambda", region_of(arn), call.timeout + READ_SLACK)
+            client = self._clients("lambda", region_of(function), call.timeout + READ_SLACK)
             answered = client.invoke(
-                FunctionName=arn,
+                FunctionName=function,
                 InvocationType="RequestResponse",
                 ClientContext=client_context(call),
                 Payload=json_body(call).encode(),
@@ -54,7 +55,8 @@ class LambdaTarget:
 
 KIND = Kind(
     name="lambda",
-    validate=validate,
+    about="Invokes a function and waits for its end.",
+    fields=FIELDS,
     resources=resources,
     build=LambdaTarget,
     payload_limit=6 * 1024 * 1024,

@@ -7,19 +7,25 @@ import re
 
 from cronce.domain.errors import Fault
 from cronce.targets.contract import Call
-from cronce.targets.fields import check_text
+from cronce.targets.fields import Field
 from cronce.targets.kinds import Config
 
 NAME = r"[A-Za-z0-9_-]{1,75}(\.fifo)?"
+GROUP = Field(
+    str,
+    form=r"[\x21-\x7e]{1,128}",
+    accepted="1 to 128 visible ASCII characters",
+    about="Of FIFO only: orders messages; the job's id by default.",
+)
 
 _UNSENDABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def check_group(config: Config, arn: object) -> list[Fault]:
-    """`group` orders the messages of a FIFO queue or topic, and means nothing elsewhere."""
+def group_rule(config: Config, arn: object) -> list[Fault]:
+    """`group` means nothing but for a FIFO queue or topic."""
     if "group" in config and isinstance(arn, str) and not arn.endswith(".fifo"):
         return [Fault("/group", "bad_value", "only FIFO has groups", "an ARN ending in .fifo")]
-    return check_text(config, "group", r"[\x21-\x7e]{1,128}", "1 to 128 visible ASCII characters")
+    return []
 
 
 def fifo(call: Call, config: Config, arn: str) -> dict[str, str]:

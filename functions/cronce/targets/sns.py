@@ -6,17 +6,23 @@ from cronce.domain.errors import Fault
 from cronce.targets import messages
 from cronce.targets.aws import READ_SLACK, classify
 from cronce.targets.contract import Answer, Call, attributes, body, succeeded
-from cronce.targets.fields import check_arn, check_fields, check_text, region_of
+from cronce.targets.fields import Field, arn, region_of
 from cronce.targets.kinds import Config, Kind, Tools
 
+FIELDS = {
+    "topic": arn("sns", r"[A-Za-z0-9_-]{1,251}(\.fifo)?"),
+    "subject": Field(
+        str,
+        form=r"[!-~][ -~]{0,98}",
+        accepted="1 to 99 printable ASCII characters",
+        about="Of subscriptions by e-mail.",
+    ),
+    "group": messages.GROUP,
+}
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    fields = {"topic": str, "subject": str, "group": str}
-    faults = check_fields(config, fields, required=("topic",))
-    faults += check_arn(config, "topic", "sns", r"[A-Za-z0-9_-]{1,251}(\.fifo)?")
-    printable = r"[!-~][ -~]{0,98}"
-    faults += check_text(config, "subject", printable, "1 to 99 printable ASCII characters")
-    return faults + messages.check_group(config, config.get("topic"))
+
+def rules(config: Config, profile: str) -> list[Fault]:
+    return messages.group_rule(config, config.get("topic"))
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -29,16 +35,16 @@ class SnsTarget:
 
     def execute(self, call: Call) -> Answer:
         config = call.target["sns"]
-        arn = config["topic"]
+        topic = config["topic"]
         subject = {"Subject": config["subject"]} if "subject" in config else {}
         try:
-            client = self._clients("sns", region_of(arn), call.timeout + READ_SLACK)
+            client = self._clients("sns", region_of(topic), call.timeout + READ_SLACK)
             sent = client.publish(
-                TopicArn=arn,
+                TopicArn=topic,
                 Message=body(call),
                 MessageAttributes=attributes(call),
                 **subject,
-                **messages.fifo(call, config, arn),
+                **messages.fifo(call, config, topic),
             )
         except Exception as e:
             return classify(e)
@@ -47,9 +53,11 @@ class SnsTarget:
 
 KIND = Kind(
     name="sns",
-    validate=validate,
+    about="Publishes a message to a topic.",
+    fields=FIELDS,
     resources=resources,
     build=SnsTarget,
+    rules=rules,
     payload_limit=262_144 - 4096,
     payload_rule=messages.payload_rule,
 )

@@ -6,14 +6,14 @@ from cronce.domain.errors import Fault
 from cronce.targets import messages
 from cronce.targets.aws import READ_SLACK, classify
 from cronce.targets.contract import Answer, Call, attributes, body, succeeded
-from cronce.targets.fields import check_arn, check_fields, region_of, resource_of
+from cronce.targets.fields import arn, region_of, resource_of
 from cronce.targets.kinds import Config, Kind, Tools
 
+FIELDS = {"queue": arn("sqs", messages.NAME), "group": messages.GROUP}
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    faults = check_fields(config, {"queue": str, "group": str}, required=("queue",))
-    faults += check_arn(config, "queue", "sqs", messages.NAME)
-    return faults + messages.check_group(config, config.get("queue"))
+
+def rules(config: Config, profile: str) -> list[Fault]:
+    return messages.group_rule(config, config.get("queue"))
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -26,16 +26,16 @@ class SqsTarget:
 
     def execute(self, call: Call) -> Answer:
         config = call.target["sqs"]
-        arn = config["queue"]
+        queue = config["queue"]
         try:
-            client = self._clients("sqs", region_of(arn), call.timeout + READ_SLACK)
+            client = self._clients("sqs", region_of(queue), call.timeout + READ_SLACK)
             # Built, not asked for: asking would be a second call, and need a second permission.
-            account = arn.split(":")[4]
+            account = queue.split(":")[4]
             sent = client.send_message(
-                QueueUrl=f"{client.meta.endpoint_url.rstrip('/')}/{account}/{resource_of(arn)}",
+                QueueUrl=f"{client.meta.endpoint_url.rstrip('/')}/{account}/{resource_of(queue)}",
                 MessageBody=body(call),
                 MessageAttributes=attributes(call),
-                **messages.fifo(call, config, arn),
+                **messages.fifo(call, config, queue),
             )
         except Exception as e:
             return classify(e)
@@ -44,9 +44,11 @@ class SqsTarget:
 
 KIND = Kind(
     name="sqs",
-    validate=validate,
+    about="Sends a message to a queue.",
+    fields=FIELDS,
     resources=resources,
     build=SqsTarget,
+    rules=rules,
     payload_limit=1_048_576 - 4096,
     payload_rule=messages.payload_rule,
 )

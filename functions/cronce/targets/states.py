@@ -8,7 +8,6 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cronce.domain.errors import Fault
 from cronce.targets.aws import READ_SLACK, classify
 from cronce.targets.connection import Deadline
 from cronce.targets.contract import (
@@ -20,7 +19,7 @@ from cronce.targets.contract import (
     succeeded,
     timed_out,
 )
-from cronce.targets.fields import check_arn, check_fields, region_of
+from cronce.targets.fields import Field, arn, region_of
 from cronce.targets.kinds import Config, Kind, Tools
 
 MOST_EARLIER = 20
@@ -31,10 +30,18 @@ _STILL_RUNNING = frozenset({"RUNNING", "PENDING_REDRIVE"})
 _FAILED = frozenset({"FAILED", "TIMED_OUT"})
 
 
-def validate(config: Config, profile: str) -> list[Fault]:
-    faults = check_fields(config, {"machine": str, "wait": bool}, required=("machine",))
-    form = r"stateMachine:[A-Za-z0-9_-]{1,80}(:[A-Za-z0-9_.-]{1,80})?"
-    return faults + check_arn(config, "machine", "states", form)
+FIELDS = {
+    "machine": arn(
+        "states",
+        r"stateMachine:[A-Za-z0-9_-]{1,80}(:[A-Za-z0-9_.-]{1,80})?",
+        about="The state machine, or a version or alias of it.",
+    ),
+    "wait": Field(
+        bool,
+        default=False,
+        about="The run ends as its execution does; for standard machines only.",
+    ),
+}
 
 
 def resources(config: Config) -> list[tuple[str, str]]:
@@ -129,7 +136,8 @@ def _execution_to_follow(client: Any, machine: str, call: Call) -> str:
 
 KIND = Kind(
     name="states",
-    validate=validate,
+    about="Starts an execution of a state machine.",
+    fields=FIELDS,
     resources=resources,
     build=StatesTarget,
     payload_limit=262_144,
