@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from cronce import limits
 from cronce.domain.durations import ACCEPTED as DURATION_FORM
@@ -19,6 +19,7 @@ from cronce.domain.overlap import Overlap
 from cronce.domain.plan import MisfirePolicy
 from cronce.domain.preview import MAX_COUNT
 from cronce.domain.run import Outcome, RunStatus
+from cronce.handlers.target_schemas import target_schema
 
 Instant = Annotated[
     str,
@@ -79,15 +80,10 @@ class Misfire(Shape):
     cap: int | None = Field(None, description="run_all only.")
 
 
-Target = Annotated[
-    dict[str, dict[str, Any]],
-    Field(
-        min_length=1,
-        max_length=1,
-        description="One key, the kind. What a deployment may reach is its `allowed_targets`.",
-        examples=[{"http": {"url": "https://example.com/hook"}}],
-    ),
-]
+class Target(RootModel[dict[str, dict[str, Any]]]):
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return target_schema()
 
 
 class Job(Shape):
@@ -102,7 +98,8 @@ class Job(Shape):
         " the target is given a document that describes the run.",
     )
     payload_text: str | None = Field(
-        None, description="A text handed on byte for byte, instead of `payload`."
+        None,
+        description="Instead of `payload`: a text, handed on byte for byte but for its placeholders.",
     )
     retry: Retry | None = None
     timeout: Duration | None = Field(
@@ -110,7 +107,7 @@ class Job(Shape):
     )
     misfire: MisfirePolicy | Misfire | None = None
     start_deadline: Duration | None = Field(
-        None, description="A run that could not start within this is skipped."
+        None, description="A run that could not start within this after its due time is skipped."
     )
     overlap: Overlap | None = None
     history: Duration | None = Field(
