@@ -99,7 +99,7 @@ class Job(Shape):
     )
     payload_text: str | None = Field(
         None,
-        description="Instead of `payload`: a text, handed on byte for byte but for its placeholders.",
+        description="A text, handed on as it is but for placeholders, instead of `payload`.",
     )
     retry: Retry | None = None
     timeout: Duration | None = Field(
