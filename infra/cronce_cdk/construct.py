@@ -28,7 +28,7 @@ from cronce_cdk import (
 )
 from cronce_cdk.functions import Part, Shape, build_function
 from cronce_cdk.metrics import Measured
-from cronce_cdk.props import CronceProps
+from cronce_cdk.props import CronceProps, InvalidProps
 from cronce_cdk.reasons import accept_wildcards
 
 _API = Shape("ApiFunction", "api", "api", limits.API_TIMEOUT, 1024)
@@ -42,6 +42,7 @@ class Cronce(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, props: CronceProps | None = None):
         super().__init__(scope, construct_id)
+        self._check_alone()
         self._props = props or CronceProps()
         self._allowed: list[str] = list(self._props.secrets)
         targets.check(self._props.allowed_targets, self._props.profile)
@@ -65,6 +66,15 @@ class Cronce(Construct):
             self._allow_target(target)
         self._tell_targets()
         self._build_outputs(construct_id)
+
+    def _check_alone(self) -> None:
+        stack = Stack.of(self)
+        others = [c for c in stack.node.find_all() if isinstance(c, Cronce) and c is not self]
+        if others:
+            raise InvalidProps(
+                f"{self.node.path}: stack {stack.stack_name} holds {others[0].node.path} already; "
+                "metrics and logs carry the stack's name, so there is one Cronce for each stack"
+            )
 
     @property
     def api_url(self) -> str:

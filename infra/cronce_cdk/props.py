@@ -18,6 +18,16 @@ Profile = Literal["aws", "emulator"]
 _PYTHON = re.compile(r"3\.(1[1-9]|[2-9]\d)")
 _TABLE_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}")
 _ENDPOINT = re.compile(r"vpce-[0-9a-f]{8,17}")
+_SECRET = re.compile(r"arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@*-]+")
+_LISTS = ("allowed_targets", "allowed_addresses", "secrets", "private_api", "security_groups")
+# What a resource of its kind has, and others have not.
+_RESOURCES = {
+    "vpc": ("vpc_id", "a VPC"),
+    "encryption_key": ("key_arn", "a KMS key"),
+    "alarm_topic": ("topic_arn", "an SNS topic"),
+    "outcome_topic": ("topic_arn", "an SNS topic"),
+    "event_bus": ("event_bus_arn", "an event bus"),
+}
 
 
 class InvalidProps(ValueError):
@@ -100,6 +110,7 @@ class CronceProps:
         self._check()
 
     def _check(self) -> None:
+        self._check_kinds()
         if not _PYTHON.fullmatch(self.python):
             raise InvalidProps(f"python {self.python!r}: must be 3.11 or newer, such as '3.13'")
         if self.architecture not in ("arm64", "x86_64"):
@@ -122,6 +133,12 @@ class CronceProps:
                 f"table_arn {self.table_arn!r}: must be the ARN of a table, such as "
                 "'arn:aws:dynamodb:eu-central-1:123456789012:table/jobs'"
             )
+        for secret in self.secrets:
+            if not _is_one(secret, _SECRET):
+                raise InvalidProps(
+                    f"secrets {secret!r}: must be the ARN of a secret, such as "
+                    "'arn:aws:secretsmanager:eu-central-1:123456789012:secret:billing-AbCdEf'"
+                )
         for block in self.allowed_addresses:
             try:
                 ipaddress.ip_network(block)
@@ -130,6 +147,20 @@ class CronceProps:
                     f"allowed_addresses {block!r}: must be a CIDR block such as '10.20.0.0/16' "
                     f"({error})"
                 ) from None
+
+    def _check_kinds(self) -> None:
+        for name in _LISTS:
+            if isinstance(getattr(self, name), str):
+                raise InvalidProps(f"{name} {getattr(self, name)!r}: must be a list")
+        for name, (attribute, kind) in _RESOURCES.items():
+            value = getattr(self, name)
+            if value is not None and not hasattr(value, attribute):
+                raise InvalidProps(f"{name} {value!r}: must be {kind}, a resource of CDK")
+        if not isinstance(self.log_retention, aws_logs.RetentionDays):
+            raise InvalidProps(
+                f"log_retention {self.log_retention!r}: must be one of RetentionDays, such as "
+                "aws_logs.RetentionDays.ONE_MONTH"
+            )
 
     @property
     def announces(self) -> bool:
@@ -143,8 +174,6 @@ class CronceProps:
             ):
                 if chosen:
                     raise InvalidProps(f"{name}: needs vpc, the network that they are of")
-        if isinstance(self.private_api, str):
-            raise InvalidProps("private_api: must be a list of ids of VPC endpoints")
         for endpoint in self.private_api:
             if not _is_one(endpoint, _ENDPOINT):
                 raise InvalidProps(

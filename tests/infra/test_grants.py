@@ -146,7 +146,12 @@ def test_an_allowed_target_is_told_to_both_and_granted_to_the_worker_alone(
         ({"profile": "local"}, "profile 'local'"),
         ({"table_arn": "jobs"}, "table_arn 'jobs': must be the ARN of a table"),
         ({"private_api": ["vpc-1"]}, "private_api 'vpc-1': must be the id of a VPC endpoint"),
-        ({"private_api": "vpce-0a1b2c3d"}, "private_api: must be a list"),
+        ({"private_api": "vpce-0a1b2c3d"}, "private_api 'vpce-0a1b2c3d': must be a list"),
+        ({"allowed_targets": "https://x"}, "allowed_targets 'https://x': must be a list"),
+        ({"secrets": ["mysecret"]}, "secrets 'mysecret': must be the ARN of a secret"),
+        ({"log_retention": "1 month"}, "log_retention '1 month': must be one of RetentionDays"),
+        ({"alarm_topic": "arn:aws:sns:x"}, "alarm_topic 'arn:aws:sns:x': must be an SNS topic"),
+        ({"vpc": "vpc-1"}, "vpc 'vpc-1': must be a VPC"),
         ({"security_groups": ["sg-1"]}, "security_groups: needs vpc"),
         ({"subnets": "private"}, "subnets: needs vpc"),
     ],
@@ -158,6 +163,20 @@ def test_a_choice_that_cannot_work_is_refused_at_synth(
 
     with pytest.raises(InvalidProps, match=said.replace("*", r"\*")):
         synthesise(**props)
+
+
+def test_one_for_each_stack(node: None) -> None:
+    import aws_cdk as cdk
+
+    from cronce_cdk import Cronce
+    from cronce_cdk.props import InvalidProps
+
+    app = cdk.App()
+    stack = cdk.Stack(app, "jobs")
+    Cronce(stack, "Cronce")
+    with pytest.raises(InvalidProps, match="jobs/Second: stack jobs holds jobs/Cronce already"):
+        Cronce(stack, "Second")
+    Cronce(cdk.Stack(app, "others"), "Cronce")
 
 
 def test_allow_and_grants_to_others(node: None) -> None:
