@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from cronce import limits
 from cronce.calendars import Calendars
 from cronce.domain.backfill import (
+    PACE_DEFAULT,
     Backfill,
     backfill_of,
     next_chunk,
@@ -31,15 +31,18 @@ from cronce.domain.transitions import Ending
 from cronce.ports import DueBackfill, DueRun, Ports
 
 PAGE = 100
+MINUTE = 60
 
 
 @dataclass(frozen=True)
 class Step:
-    """runs: in the index, to be dispatched; the backfill then goes from `believed` to `then`."""
+    """runs: in the index, to be dispatched, at `pace` a minute; the backfill then goes from
+    `believed` to `then`."""
 
     believed: Backfill
     then: Backfill
     runs: tuple[DueRun, ...] = ()
+    pace: int = PACE_DEFAULT
 
 
 def step(ports: Ports, item: DueBackfill, calendars: Calendars, now: datetime) -> Step | None:
@@ -54,7 +57,8 @@ def step(ports: Ports, item: DueBackfill, calendars: Calendars, now: datetime) -
         schedule = calendars.schedule(stored.job.plan)
     except Unplannable as e:
         return Step(b, b.cancelled(f"the schedule cannot be read: {e}"[:200], now))
-    room = b.room(b.overlap_of(stored.definition.overlap), stored.lock)
+    policy = b.overlap_of(stored.definition.overlap)
+    room = b.room(policy, stored.lock)
     chunk = next_chunk(b, schedule, room)
     own = own_runs(ports, b.job_id, b.uid, chunk)
     done = ports.threads.each(
@@ -69,7 +73,7 @@ def step(ports: Ports, item: DueBackfill, calendars: Calendars, now: datetime) -
         now=now,
     )
     waiting = tuple(DueRun(run.key, run.indexed_at) for run in runs if run.indexed_at is not None)
-    return Step(b, then, waiting)
+    return Step(b, then, waiting, b.pace_of(policy))
 
 
 def own_runs(ports: Ports, job_id: str, uid: str, chunk: Sequence[datetime]) -> dict[datetime, Run]:
@@ -148,7 +152,7 @@ def with_its_policy(ports: Ports, key: RunKey, stored: StoredJob) -> StoredJob |
     return replace(stored, definition=replace(stored.definition, overlap=policy))
 
 
-def starts_of(runs: Sequence[DueRun], now: datetime) -> list[datetime | None]:
-    """When each may start: evenly over the minute until the next visit, the first one at once."""
-    gap = limits.TICK_PERIOD / max(1, len(runs))
-    return [now + seconds(round(n * gap, 3)) if n else None for n in range(len(runs))]
+def starts_of(step: Step, now: datetime) -> list[datetime | None]:
+    """When each of its runs may start: at the backfill's pace, the first one at once."""
+    gap = MINUTE / step.pace
+    return [now + seconds(round(n * gap, 3)) if n else None for n in range(len(step.runs))]

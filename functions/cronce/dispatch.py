@@ -146,7 +146,7 @@ def fill(
     step = backfill.step(ports, item, calendars, now)
     if step is None:
         return
-    starts = backfill.starts_of(step.runs, now)
+    starts = backfill.starts_of(step, now)
     visits = [Visit.of_run(run, at) for run, at in zip(step.runs, starts, strict=True)]
     try:
         dispatch(ports, settings, visits, now, by=by, report=report)

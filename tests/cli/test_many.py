@@ -58,8 +58,8 @@ def test_a_backfill_is_asked_for(api: ScriptedApi, capsys: Any) -> None:
         "overlap": "queue_all",
     }
     out = capsys.readouterr().out
-    assert "status    running" in out
-    assert "started   2" in out
+    assert "status      running" in out
+    assert "dispatched  2" in out
 
 
 def test_a_dry_run(api: ScriptedApi, capsys: Any) -> None:
@@ -81,10 +81,19 @@ def test_backfills_are_listed_shown_and_cancelled(api: ScriptedApi, capsys: Any)
     api.answer(200, BACKFILL)
     assert run(["backfills", "show", "a", "night"]) == 0
     assert run(["backfills", "cancel", "a", "night"]) == 0
+    capsys.readouterr()
     assert [(r.method, r.path) for r in api.requests[1:]] == [
         ("GET", "/prod/jobs/a/backfills/night"),
         ("POST", "/prod/jobs/a/backfills/night/cancel"),
     ]
+    api.answers = []
+    over = {**BACKFILL, "finished_at": "2026-11-30T06:01:00Z"}
+    api.answer(200, {**over, "status": "done"}).answer(200, {**over, "status": "cancelled"})
+    for words in ("all dispatched at", "cancelled at"):
+        assert run(["backfills", "show", "a", "night"]) == 0
+        out = capsys.readouterr().out
+        assert f"{words} " in out
+        assert "finished" not in out
     api.answers = []
     api.answer(404, {"title": "There is no such backfill", "status": 404})
     assert run(["backfills", "show", "a", "x"]) == 3

@@ -141,6 +141,17 @@ def test_the_pace_is_kept_and_spread_over_the_minute(stage: Stage) -> None:
     assert len(held) >= 100
 
 
+def test_few_runs_keep_the_pace_too(stage: Stage) -> None:
+    """Five runs at 60 a minute: a second apart, not spread over the minute."""
+    stage.put(schedule="0 * * * *")
+    b = begin(stage, ask(back(hours=5), back(), pace=60))
+    stage.run(30)
+    starts = sorted(s.second for s in stage.started if s.key.trigger)
+    assert len(starts) == 5
+    assert all(0.5 < later - earlier < 1.5 for earlier, later in pairwise(starts))
+    assert seen(stage, b).pace == 60
+
+
 def test_runs_of_a_job_that_takes_turns_are_run_one_after_the_other(stages: Stages) -> None:
     """And none is skipped, though the job's own policy would."""
     stage = stages(takes=lambda call: 2)

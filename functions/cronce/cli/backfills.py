@@ -15,7 +15,7 @@ app = typer.Typer(
 )
 
 BackfillId = Annotated[str, typer.Argument(metavar="BACKFILL", help="As it was called.")]
-COLUMNS = ["id", "status", "from", "to", "total", "started", "existing"]
+COLUMNS = ["id", "status", "from", "to", "total", "dispatched", "existing"]
 
 
 def backfill(
@@ -55,7 +55,8 @@ def list_(choice: typer.Context, job_id: JobId, limit: Limit = 100, as_json: Jso
     if as_json:
         print_json({"backfills": found})
     else:
-        print_table(COLUMNS, [[each.get(name) for name in COLUMNS] for each in found])
+        fields = [{**each, "dispatched": each.get("started")} for each in found]
+        print_table(COLUMNS, [[each.get(name) for name in COLUMNS] for each in fields])
 
 
 @app.command()
@@ -77,8 +78,10 @@ def cancel(
 def _print(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
-    else:
-        print_fields({name.replace("_", " "): value for name, value in found.items()})
+        return
+    ended = "cancelled at" if found.get("status") == "cancelled" else "all dispatched at"
+    names = {"started": "dispatched", "finished_at": ended}
+    print_fields({names.get(n, n).replace("_", " "): value for n, value in found.items()})
 
 
 def register(root: typer.Typer, jobs: typer.Typer) -> None:

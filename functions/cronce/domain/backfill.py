@@ -73,10 +73,14 @@ class Backfill:
         """A job that limits overlap wants one run at a time, and the user wants all of them."""
         return self.overlap or ("allow" if job == "allow" else "queue_all")
 
+    def pace_of(self, policy: Overlap) -> int:
+        """Runs a minute."""
+        return self.pace if policy != "queue_all" else min(self.pace, MOST_IN_LINE)
+
     def room(self, policy: Overlap, lock: Lock | None) -> int:
         """How many may be started now."""
         if policy != "queue_all" or lock is None or lock.uid != self.uid:
-            return self.pace if policy != "queue_all" else min(self.pace, MOST_IN_LINE)
+            return self.pace_of(policy)
         return max(0, min(self.pace, MOST_IN_LINE - len(lock.waiting)))
 
     def moved(

@@ -50,8 +50,9 @@ class DryRun(Shape):
 
 
 class Backfill(_Ranged):
-    """total: occurrences in the range. started, existing: of those that were looked at, as many
-    were started, or had been run by the schedule itself."""
+    """status: `done` when all its runs are dispatched; the last of them may still wait for their
+    turn, or run. total: occurrences in the range. started, existing: of those that were looked at,
+    as many were dispatched, or had been run by the schedule itself."""
 
     id: ClientId
     job_id: JobId
@@ -67,7 +68,9 @@ class Backfill(_Ranged):
     reason: str
     created_at: Instant
     created_by: str
-    finished_at: Instant | None
+    finished_at: Instant | None = Field(
+        description="When the last of its runs was dispatched, or it was cancelled."
+    )
 
 
 class AskedBackfill(RootModel[Backfill | DryRun]):
