@@ -138,6 +138,7 @@ class TestAttention:
             entries=(s.an_entry(),),
             log=s.a_claim().log,
             triggered_by="somebody",
+            redriven_at=s.after(9),
             indexed_at=s.after(9),
             shard=s.a_job().shard,
         )

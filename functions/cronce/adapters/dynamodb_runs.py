@@ -292,6 +292,7 @@ class RunRows:
             "code": None,
             "detail": None,
             "triggered_by": triggered_by or None,
+            "redriven_at": to_wire(now),
             "next_run": to_wire(now),
             "shard": shard_of(key.job_id, self.shards),
         }

@@ -75,8 +75,9 @@ class Run:
     code, detail: how it ended, or why it was skipped or cancelled (detail at most 512 bytes).
     held_until: when its group or backfill let it start, where that was later than due.
     dispatched_at: when the message of its first claim was first sent: its dispatch record's time.
-    triggered_by: the caller of a run now or redrive. indexed_at: the row's place in the `next_run`
-    index while it waits there (triggered, or a retry further than 15 minutes away).
+    triggered_by: the caller of a run now, or of the last redrive, which was at redriven_at.
+    indexed_at: the row's place in the `next_run` index while it waits there (triggered, or a retry
+    further than 15 minutes away).
     """
 
     key: RunKey
@@ -97,6 +98,7 @@ class Run:
     entries: tuple[Entry, ...] = ()
     log: LogPointer = NO_LOG
     triggered_by: str = ""
+    redriven_at: datetime | None = None
     indexed_at: datetime | None = None
     shard: int | None = None
     expires_at: int | None = None

@@ -164,6 +164,7 @@ def redrive(old: Run | None, *, shard: int, triggered_by: str, now: datetime) ->
         code="",
         detail="",
         triggered_by=triggered_by,
+        redriven_at=now,
         indexed_at=now,
         shard=shard,
     )

@@ -175,7 +175,8 @@ class Preview(Shape):
 
 
 class JobStatusShort(Shape):
-    """next_run: next_occurrence plus jitter."""
+    """next_occurrence: the next one that is not dispatched yet; what is due within about three
+    minutes may be. next_run: the same plus jitter."""
 
     state: JobStatus
     version: int
@@ -187,7 +188,8 @@ class JobStatusShort(Shape):
 
 
 class Status(JobStatusShort):
-    """What cronce knows of a job. next_run: next_occurrence plus jitter."""
+    """What cronce knows of a job. next_occurrence: the next one that is not dispatched yet; what is
+    due within about three minutes may be. next_run: the same plus jitter."""
 
     created_at: Instant | None
     created_by: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, islice
@@ -127,14 +127,15 @@ class Look:
         now = self.ports.clock.now()
         records = list(islice(self.records(since, until), MOST_RECORDS + 1))
         listed = {s.key: s for r in records[:MOST_RECORDS] for s in r.runs}
+        sent_at = {s.key: r.dispatched_at for r in records[:MOST_RECORDS] for s in r.runs}
         sent = list(islice(listed.values(), MOST_OPEN))
         found = self._rows([s.key for s in sent])
-        hours, lateness = _counted(records[:MOST_RECORDS])
+        runs = [found.get(s.key) or Run(s.key, "pending", due=s.start) for s in sent]
+        ended = [(sent_at[run.key], run.status) for run in runs if run.ended]
+        hours, lateness = _counted(records[:MOST_RECORDS], ended)
         outcomes = Counter[str]()
         for hour in hours:
             outcomes.update(hour.outcomes)
-        runs = [found.get(s.key) or Run(s.key, "pending", due=s.start) for s in sent]
-        outcomes.update(run.status for run in runs if run.ended)
         missed = list(islice(self.ports.store.missed_between(since, until), MOST_MISSED + 1))
         return Overview(
             runs=sum(r.total for r in records[:MOST_RECORDS]),
@@ -223,16 +224,24 @@ class Look:
         return Overdue(jobs, len(records), min(records, default=None), len(items) > BATCH)
 
 
-def _counted(records: Sequence[DispatchRecord]) -> tuple[list[Hour], Counter[str]]:
+def _counted(
+    records: Sequence[DispatchRecord], ended: Iterable[tuple[datetime, str]]
+) -> tuple[list[Hour], Counter[str]]:
+    """ended: when it was sent and how it ended, of runs that their record does not count yet."""
     hours: dict[datetime, Hour] = {}
     lateness: Counter[str] = Counter()
     for record in records:
-        at = record.dispatched_at.replace(minute=0, second=0, microsecond=0)
-        hour = hours.setdefault(at, Hour(at))
+        hour = hours.setdefault(_hour(record.dispatched_at), Hour(_hour(record.dispatched_at)))
         hour.runs += record.total
         hour.outcomes.update(record.counts)
         lateness.update(record.lateness)
+    for at, status in ended:
+        hours[_hour(at)].outcomes[status] += 1
     return sorted(hours.values(), key=lambda hour: hour.at), lateness
+
+
+def _hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0)
 
 
 def _add(jobs: dict[str, ComingJob], key: RunKey, coming: Coming) -> None:

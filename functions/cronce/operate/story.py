@@ -16,7 +16,16 @@ from cronce.domain.record import DispatchRecord, Sent
 from cronce.domain.run import Entry, Run
 
 What = Literal[
-    "intended", "triggered", "dispatched", "resent", "attempt", "failed", "waiting", "ended", "log"
+    "intended",
+    "triggered",
+    "dispatched",
+    "resent",
+    "attempt",
+    "failed",
+    "redriven",
+    "waiting",
+    "ended",
+    "log",
 ]
 WHATS: tuple[str, ...] = get_args(What)
 BY_API = "api"
@@ -70,7 +79,9 @@ def _beginning(told: Told) -> Iterator[Line]:
         yield Line(None, "triggered", text)
         return
     if key.trigger:
-        who = f" by {told.run.triggered_by}" if told.run and told.run.triggered_by else ""
+        # The row remembers the latest of those who asked for it.
+        known = told.run is not None and not told.run.base
+        who = f" by {told.run.triggered_by}" if told.run and known else ""
         client_id = key.trigger.removeprefix("m-")
         yield Line(key.scheduled_for, "triggered", f"run now was asked for{who}, as {client_id}")
         return
@@ -92,8 +103,22 @@ def _middle(told: Told) -> Iterator[Line]:
         yield from _attempt(entry, run)
     seen = {entry.attempt for entry in run.entries}
     if run.attempt and run.attempt not in seen:
-        late = f", {span(run.due, run.started_at)} after it was due" if run.attempt == 1 else ""
-        yield Line(run.started_at, "attempt", f"attempt {run.attempt} was claimed{late}")
+        yield _claimed(run, run.attempt, run.started_at)
+    if run.redriven_at is not None:
+        who = f" by {run.triggered_by}" if run.triggered_by else ""
+        text = f"the failed run was given new attempts{who}"
+        yield Line(run.redriven_at, "redriven", text)
+
+
+def _claimed(run: Run, attempt: int, at: datetime | None) -> Line:
+    """How late is known of those whose turn is still on the row."""
+    late = ""
+    if attempt == 1:
+        since = "its turn came" if run.held_until else "it was due"
+        late = f", {span(run.held_until or run.due, at)} after {since}"
+    elif attempt == run.base + 1 and run.redriven_at is not None:
+        late = f", {span(run.redriven_at, at)} after that"
+    return Line(at, "attempt", f"attempt {attempt} was claimed{late}")
 
 
 def _dispatched(record: DispatchRecord, told: Told) -> Iterator[Line]:
@@ -116,15 +141,15 @@ def _start(run: Run | None, key: RunKey) -> datetime:
 
 def _attempt(entry: Entry, run: Run) -> Iterator[Line]:
     n = entry.attempt
-    late = f", {span(run.due, entry.started_at)} after it was due" if n == 1 else ""
     if entry.started_at is not None:
-        yield Line(entry.started_at, "attempt", f"attempt {n} was claimed{late}")
+        yield _claimed(run, n, entry.started_at)
+    end = ", and the run with it" if n == run.base else ""
     if entry.outcome == "lost":
-        text = f"attempt {n} was lost: its lease ran out and nobody had renewed it"
+        text = f"attempt {n} was lost{end}: its lease ran out and nobody had renewed it"
     elif entry.outcome == "timed_out":
-        text = f"attempt {n} ran into its timeout{_because(entry.code, entry.detail)}"
+        text = f"attempt {n} ran into its timeout{end}{_because(entry.code, entry.detail)}"
     else:
-        text = f"attempt {n} {entry.outcome}{_because(entry.code, entry.detail)}"
+        text = f"attempt {n} {entry.outcome}{end}{_because(entry.code, entry.detail)}"
     yield Line(entry.finished_at, "failed", text)
 
 

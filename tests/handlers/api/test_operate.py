@@ -9,6 +9,7 @@ import pytest
 
 from cronce.dispatch import tick
 from cronce.domain.identity import RunKey, parse_run_id
+from cronce.domain.instants import to_api
 from cronce.domain.run import Entry, LogPointer
 from cronce.domain.transitions import Claim, Ending
 from cronce.operate.look import Look
@@ -123,6 +124,50 @@ def test_a_run_now_that_failed(api: Api) -> None:
     ]
 
 
+def test_a_redriven_run(api: Api) -> None:
+    api.put("a", schedule="@yearly")
+    run = api.call("POST", "/jobs/a/run", {"id": "mine"}).json
+    key = parse_run_id("a", run["run_id"])
+    assert key is not None
+    failed(api, key)
+    api.clock.advance(60)
+    path = f"/jobs/a/runs/{key.run_id}"
+    ops = "arn:aws:iam::123456789012:user/ops"
+    assert api.call("POST", f"{path}/redrive", caller=ops).status == 202
+    redriven_at = api.clock.now()
+    claimed(api, key, late=0.3)
+    told = explained(api, key)
+    assert said(told)[0] == ("triggered", "run now was asked for, as mine")
+    ended, redriven, again = (
+        next(line for line in told["story"] if line["text"].startswith(start))
+        for start in ("attempt 1 failed", "the failed run", "attempt 2 was")
+    )
+    assert ended["text"] == "attempt 1 failed, and the run with it: http_500, <b>oops</b>"
+    assert redriven["what"] == "redriven"
+    assert redriven["text"] == f"the failed run was given new attempts by {ops}"
+    assert redriven["at"] == to_api(redriven_at)
+    assert again["text"] == "attempt 2 was claimed, 300 ms after that"
+    times = [line["at"] for line in (ended, redriven, again)]
+    assert times == sorted(times)
+
+
+def test_lateness_of_a_run_that_was_held_counts_from_its_turn(api: Api) -> None:
+    api.put("a", schedule="@hourly")
+    asked = {"from": "2026-11-30T05:00:00Z", "to": "2026-11-30T09:00:00Z", "id": "b", "pace": 10}
+    assert api.call("POST", "/jobs/a/backfill", asked).status == 201
+    key = key_of(api, 2)
+    turn = api.outbox.sent[2].message.held_until
+    assert turn == NOW + timedelta(seconds=12)
+    api.clock.set(turn)
+    message = api.outbox.sent[2].message
+    now = api.clock.advance(0.008)
+    claim = Claim("o", "m", message.due, now + timedelta(seconds=30), held_until=turn)
+    api.store.claim(key, claim, now=now)
+    assert ("attempt", "attempt 1 was claimed, 8 ms after its turn came") in said(
+        explained(api, key)
+    )
+
+
 def test_a_lost_attempt_and_one_that_runs(api: Api) -> None:
     api.put("a", schedule=CRON)
     ticked(api)
@@ -209,6 +254,7 @@ def test_an_overview_of_what_went_how(api: Api) -> None:
     assert before["lateness"] == {}
     assert [hour["at"] for hour in before["hours"]] == ["2026-11-30T10:00:00Z"]
     assert before["hours"][0]["runs"] == before["runs"]
+    assert before["hours"][0]["outcomes"] == before["outcomes"]  # none is reconciled yet
     api.clock.set(good.scheduled_for + timedelta(minutes=2, seconds=1))
     ticked(api)
     seen = api.call("GET", "/overview").json
