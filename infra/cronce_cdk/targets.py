@@ -40,7 +40,7 @@ def statements(target: str) -> list[iam.PolicyStatement]:
         known = ", ".join([*_ACTIONS, "iam (a role that a task takes)"])
         raise InvalidProps(f"allowed_targets {target!r}: the service must be one of {known}")
     resources = [target]
-    if service == "lambda" and target.count(":") == 6:
+    if _names_no_version(target):
         resources.append(f"{target}:*")
     granted = [iam.PolicyStatement(actions=[_ACTIONS[service]], resources=resources)]
     if service == "states":
@@ -49,6 +49,13 @@ def statements(target: str) -> list[iam.PolicyStatement]:
             iam.PolicyStatement(actions=["states:DescribeExecution"], resources=[execution])
         )
     return granted
+
+
+def _names_no_version(target: str) -> bool:
+    """IAM is asked for the version or revision that is taken, also where the caller names none."""
+    if ":function:" in target:
+        return target.count(":") == 6
+    return ":task-definition/" in target and target.count(":") == 5
 
 
 def _pass_role(role: str) -> iam.PolicyStatement:

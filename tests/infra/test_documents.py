@@ -1,17 +1,14 @@
 """What the documents say about numbers, grants and policies is what the code says."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from cronce import limits
+from cronce.targets.registry import KINDS
 from cronce_cdk.props import CronceProps
-
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md"]
+from cronce_cdk.targets import statements
+from support.pages import read, rows, section, words
 
 
 def numbers() -> dict[str, str]:
@@ -38,16 +35,25 @@ def test_every_choice_of_a_deployment_is_documented() -> None:
     assert documented == chosen
 
 
-def links() -> Iterator[tuple[str, str]]:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            yield page.relative_to(ROOT).as_posix(), target
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_target_needs_is_granted_as_its_page_says(kind: str) -> None:
+    facts = dict(row for row in rows(section(read("targets"), kind)) if len(row) == 2)
+    entries = words(facts["`allowed_targets`"])
+    granted = {
+        action
+        for entry in entries
+        for statement in statements(entry)
+        for action in statement.actions
+    }
+    said = set(words(facts["the worker is granted"])) - {"secrets"}
+    assert said - {"secretsmanager:GetSecretValue"} == granted
 
 
-@pytest.mark.parametrize(("page", "target"), sorted(set(links())))
-def test_a_link_leads_somewhere(page: str, target: str) -> None:
-    assert ((ROOT / page).parent / target).exists()
-
-
-def read(name: str) -> str:
-    return (DOCS / f"{name}.md").read_text()
+@pytest.mark.parametrize("named", ["function:report", "task-definition/report"])
+def test_who_names_no_version_may_take_any(named: str) -> None:
+    service = "lambda" if named.startswith("function") else "ecs"
+    entry = f"arn:aws:{service}:eu-central-1:123456789012:{named}"
+    (one,) = statements(entry)
+    assert one.resources == [entry, f"{entry}:*"]
+    (one,) = statements(f"{entry}:7")
+    assert one.resources == [f"{entry}:7"]
