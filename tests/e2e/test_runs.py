@@ -192,14 +192,13 @@ def test_an_unreadable_message_does_not_stop_the_rest_of_its_batch(
     run = ended(client, job_id)
     assert (run["status"], run["attempt"]) == ("succeeded", 1)
     found: set[str] = set()
+    dead = deployment.outputs["DeadLetterQueueUrl"]
 
     def all_dead() -> bool:
-        answer = sqs.receive_message(
-            QueueUrl=deployment.outputs["DeadLetterQueueUrl"],
-            MaxNumberOfMessages=10,
-            WaitTimeSeconds=1,
-        )
-        found.update(message["Body"] for message in answer.get("Messages", []))
+        answer = sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        for message in answer.get("Messages", []):
+            found.add(message["Body"])
+            sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
         return found >= set(junk)
 
     eventually(all_dead)

@@ -20,7 +20,7 @@ def stack() -> str:
     return str(app)
 
 
-def run(*command: str | Path, cwd: Path, **env: str) -> None:
+def run(*command: str | Path, cwd: Path, code: int = 0, **env: str) -> str:
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [str(part) for part in command],
@@ -30,7 +30,8 @@ def run(*command: str | Path, cwd: Path, **env: str) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stderr
 
 
 @pytest.mark.e2e
@@ -41,6 +42,8 @@ def test_a_wheel_in_an_empty_environment_synthesises_a_stack(tmp_path: Path, nod
     run(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
     python = tmp_path / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", f"{wheel}[cdk]", cwd=tmp_path)
+    said = run(tmp_path / "env" / "bin" / "cronce", "--version", cwd=tmp_path, code=1)
+    assert said == "cronce: the command needs the extra 'cronce[cli]' (typer is missing)\n"
     (tmp_path / "app.py").write_text(stack())
     out = tmp_path / "cdk.out"
     run(python, "app.py", cwd=tmp_path, CDK_OUTDIR=str(out), XDG_CACHE_HOME=str(tmp_path / "cache"))
