@@ -172,6 +172,14 @@ class Client(Views, Calendars, Many):
         """``occurrences``, and in ``details`` their due and local times. after: an instant."""
         return self._call("GET", f"{_job(job_id)}/upcoming", query={"count": count, "after": after})
 
+    def preview(
+        self, schedule: object, *, after: str | None = None, count: int | None = None
+    ) -> Document:
+        """As `upcoming`, of a schedule that nobody has stored."""
+        asked = {"schedule": schedule, "after": after, "count": count}
+        body = {name: value for name, value in asked.items() if value is not None}
+        return self._call("POST", "/schedules/preview", body=body)
+
     # --- runs
 
     def run_job(self, job_id: str, *, client_id: str | None = None) -> Document:

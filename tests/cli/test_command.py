@@ -68,9 +68,29 @@ def test_show_for_people_and_for_programs(
     assert run(["jobs", "show", "a"]) == 0
     shown = capsys.readouterr().out
     assert "cron 0 9 * * * Europe/Berlin" in shown
-    assert "2026-11-30T08:00:00Z" in shown
+    assert "next to dispatch  2026-11-30T08:00:00Z" in shown
     assert run(["jobs", "show", "a", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == JOB
+
+
+def test_show_has_the_whole_definition_as_it_was_written(
+    api: ScriptedApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = {**JOB, "group": "g", "retry": {"max_attempts": 5}, "timeout": "5m", "overlap": "skip"}
+    api.answer(200, json.dumps(job).replace('{"n": 1}', '{"n": 1.50, "x": "\\u202e"}').encode())
+    assert run(["jobs", "show", "a"]) == 0
+    shown = capsys.readouterr().out
+    for words in ('"group": "g"', '"max_attempts": 5', '"5m"', '"skip"', '"n": 1.50', '"x": "?"'):
+        assert words in shown
+    assert shown.count("next to dispatch") == 1
+
+
+def test_deleting_says_so(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answer(204)
+    assert run(["jobs", "delete", "a"]) == 0
+    assert run(["groups", "unlimit", "g"]) == 0
+    assert run(["calendars", "delete", "c"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["a  deleted", "g  has no limit", "c  deleted"]
 
 
 def test_runs_are_aligned_columns_on_a_pipe(
@@ -129,7 +149,7 @@ def test_exit_codes(
     assert run(["jobs", "show", "a"]) == code
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "cronce: No: because\n"
+    assert said.err == ("cronce: because\n" if status == 404 else "cronce: No: because\n")
 
 
 def test_every_fault_is_shown_once(api: ScriptedApi, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,6 +217,68 @@ def test_edit_that_went_wrong(api: ScriptedApi, editor: Any, line: str, code: in
     editor(line)
     api.answer(200, JOB)
     assert run(["jobs", "edit", "a"]) == code
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "code"),
+    [
+        ("d = d.replace('0 9', '99 9')", (422, {"title": "No", "errors": []}), 2),
+        ("d = d.replace('0 9', '0 10')", (412, {"title": "Another version"}), 4),
+        ("d = d[:-4]", None, 2),
+    ],
+)
+def test_a_draft_that_came_to_nothing_is_kept(
+    api: ScriptedApi,
+    editor: Any,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    answer: tuple[int, Any] | None,
+    code: int,
+) -> None:
+    editor(line)
+    api.answer(200, JOB)
+    if answer:
+        api.answer(*answer)
+    assert run(["jobs", "edit", "a"]) == code
+    *_, last = capsys.readouterr().err.splitlines()
+    draft = Path(last.removeprefix("cronce: what you wrote is kept in "))
+    assert draft.name == "a.json"
+    written = draft.read_text()
+    assert "https://example.com/hook" in written
+    draft.unlink()
+    draft.parent.rmdir()
+
+
+def test_no_draft_is_left_behind(
+    api: ScriptedApi, editor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for line, code in (("pass", 1), ("d = d.replace('0 9', '0 10')", 0)):
+        editor(line)
+        api.answers = []
+        api.answer(200, JOB)
+        assert run(["jobs", "edit", "a"]) == code
+    assert list(tmp_path.glob("cronce-*")) == []
+
+
+def test_a_preview_asks_the_deployment_for_a_named_calendar(
+    api: ScriptedApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = {"scheduled_for": "2026-11-30T08:00:00Z", "due": "2026-11-30T08:00:00Z", "local": "x"}
+    found = {"description": "At 09:00", "details": [{**at, "note": None}], "warnings": ["w"]}
+    api.answer(200, found)
+    asked = ["preview", '{"cron": "0 9 * * *", "calendar": "bank"}', "--timezone", "Europe/Berlin"]
+    assert run([*asked, "--after", "2026-11-30T00:00:00Z", "--count", "1"]) == 0
+    assert (api.requests[0].method, api.requests[0].path) == ("POST", "/prod/schedules/preview")
+    assert json.loads(api.requests[0].body) == {
+        "schedule": {"cron": "0 9 * * *", "calendar": "bank", "timezone": "Europe/Berlin"},
+        "after": "2026-11-30T00:00:00Z",
+        "count": 1,
+    }
+    assert capsys.readouterr().out.splitlines()[2:] == ["2026-11-30T08:00:00Z  x", "warning: w"]
+    written_out = '{"cron": "0 9 * * *", "calendar": {"exclude": {"weekends": true}}}'
+    assert run(["preview", written_out]) == 0
     assert len(api.requests) == 1
 
 

@@ -99,6 +99,21 @@ def test_backfills_are_listed_shown_and_cancelled(api: ScriptedApi, capsys: Any)
     assert run(["backfills", "show", "a", "x"]) == 3
 
 
+NO_LIMIT = {"group": "g", "max_starts_per_second": None, "changed_at": None, "changed_by": ""}
+
+
+def test_a_group_that_nothing_is_known_of(api: ScriptedApi, capsys: Any) -> None:
+    api.answer(200, NO_LIMIT).answer(200, {"jobs": [], "cursor": None})
+    assert run(["groups", "show", "g"]) == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "cronce: there is no group 'g': no job names it, and it has no limit\n"
+    api.answers = []
+    api.answer(200, NO_LIMIT).answer(200, {"jobs": [{"id": "a"}], "cursor": None})
+    assert run(["groups", "show", "g"]) == 0
+    assert "limit  none" in capsys.readouterr().out
+
+
 def test_groups_are_limited(api: ScriptedApi, capsys: Any) -> None:
     api.answer(200, GROUP)
     assert run(["groups", "limit", "g", "2.50"]) == 0

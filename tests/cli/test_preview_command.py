@@ -5,14 +5,18 @@ import json
 
 import pytest
 
-from cronce.cli.preview import run
+from cronce.cli.preview import Asked, run
+
+
+def nobody():
+    raise AssertionError("no deployment is needed")
 
 
 @pytest.fixture
 def preview():
     def call(argument, *, timezone=None, after="2026-03-28T23:00:00Z", count=4, as_json=True):
         out, err = io.StringIO(), io.StringIO()
-        code = run(argument, timezone, after, count, as_json, out, err)
+        code = run(Asked(argument, timezone, after, count), as_json, out, err, nobody)
         return code, out.getvalue(), err.getvalue()
 
     return call
@@ -90,11 +94,11 @@ def test_text_shows_utc_local_time_notes_and_warnings(preview):
         ("0 0 30 2 *", {}, "never fires"),
         ("0 10 ? * 2-6 *", {}, '"seconds": true'),
         ("at(2020-01-01T00:00:00)", {}, "past"),
-        ("* * * * *", {"timezone": "Mars/Phobos"}, "not a time zone"),
+        ("* * * * *", {"timezone": "Mars/Phobos"}, "--timezone: "),
         ("* * * * *", {"count": 0}, "1 to 1000"),
         ("* * * * *", {"count": 1001}, "1 to 1000"),
-        ("* * * * *", {"after": "yesterday"}, "/after"),
-        ("* * * * *", {"after": "2026-03-29T08:30:00"}, "/after"),
+        ("* * * * *", {"after": "yesterday"}, "cronce: --after: "),
+        ("* * * * *", {"after": "2026-03-29T08:30:00"}, "cronce: --after: "),
         ('{"cron": "* * * * *"', {}, "not JSON"),
         ("[" * 10_000, {}, "/"),
         ('{"a":' * 9_000, {}, "16384"),
@@ -106,5 +110,6 @@ def test_text_shows_utc_local_time_notes_and_warnings(preview):
 def test_what_is_refused_says_why_and_exits_2(preview, argument, options, said):
     code, out, err = preview(argument, **options)
     assert (code, out) == (2, "")
+    assert all(line.startswith("cronce: ") for line in err.splitlines())
     assert said in err
     assert "Traceback" not in err

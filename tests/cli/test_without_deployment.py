@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from cronce import __version__
+from cronce.cli import emulator
 from cronce.cli.docs import of_checkout, page
 from cronce.cli.exits import CommandError
 from cronce.cli.main import run
@@ -35,6 +36,31 @@ def refused(done: Done, code: int, *words: str) -> None:
 def test_no_deployment(cronce: Cronce) -> None:
     refused(cronce("jobs", "list", "--region", "eu-central-1"), 1, "cronce: ", "credentials")
     refused(cronce("jobs", "list"), 1, "'cronce up' starts one")
+
+
+def test_a_preview_that_needs_a_deployment(cronce: Cronce) -> None:
+    named = '{"cron": "0 9 * * *", "calendar": "bank"}'
+    refused(cronce("preview", named), 1, "the calendar 'bank' is kept by a deployment")
+
+
+class Running:
+    stack = "cronce"
+
+
+def test_another_stack_than_that_of_the_emulator_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setattr(emulator, "status", lambda: Running())
+    for arguments in (["jobs", "list"], ["doctor"]):
+        assert run([*arguments, "--stack", "nope"]) == 1
+        said = capsys.readouterr()
+        assert "stack 'nope': " in said.out + said.err
+        assert "the stack of this folder's emulator is 'cronce'" in said.out + said.err
+        assert "no emulator runs" not in said.out + said.err
+        assert ".;" not in said.out + said.err
 
 
 def test_nobody_answers(cronce: Cronce) -> None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,6 +50,18 @@ def test_a_run_is_explained(night: Acted, capsys: Said) -> None:
     assert run(["runs", "explain", "flaky.sync", flaky["run_id"], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["run"] == flaky
     assert run(["runs", "explain", "flaky.sync", "nonsense"]) == 3
+
+
+def test_the_log_of_a_run_on_the_emulator(
+    night: Acted, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    """Its functions write into one file, and not to the group that they are told."""
+    run_id = next(iter(night.list_runs("flaky.sync")))["run_id"]
+    here = SimpleNamespace(log=Path("/x y/.cronce/emulator.log"))
+    monkeypatch.setattr(explain, "local_emulator", lambda choice: here)
+    assert run(["runs", "explain", "flaky.sync", run_id]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"its log: grep {run_id} '/x y/.cronce/emulator.log'"
 
 
 def test_the_log_of_an_attempt_can_be_pasted() -> None:
@@ -133,6 +147,10 @@ def test_ticks_that_stopped(night: Acted) -> None:
     assert (old.state, "/d" in old.advice) == ("trouble", True)
     never = {"slice": 0, "last_tick": None, "claimed_up_to": None}
     assert next(of_api.ticks(deep(night, ticks=[never]), {})).state == "trouble"
+    for age, state in ((20, "note"), (600, "trouble")):
+        changed_at = night.instant() - timedelta(seconds=age)
+        (found,) = of_api.ticks(deep(night, ticks=[never]), {}, changed_at)
+        assert found.state == state
 
 
 def test_jobs_that_are_overdue(night: Acted) -> None:
@@ -310,6 +328,44 @@ def test_what_may_not_be_looked_at_is_no_trouble() -> None:
     assert "sqs:GetQueueAttributes" in found["dead letters"].advice
     found = seen_by(Account(dict.fromkeys(names, away)))
     assert {f.state for f in found.values()} == {"unknown"}
+
+
+def test_when_a_stack_was_changed() -> None:
+    made, changed = (datetime.fromisoformat(f"2026-11-{day}T10:00:00Z") for day in (29, 30))
+    account = well()
+    assert place_of(None, account).changed_at() is None
+    account.answers["describe_stacks"] = {"Stacks": [{"CreationTime": made}]}
+    assert place_of(None, account).changed_at() == made
+    account.answers["describe_stacks"] = {
+        "Stacks": [{"CreationTime": made, "LastUpdatedTime": changed}]
+    }
+    assert place_of(None, account).changed_at() == changed
+    denied = ClientError({"Error": {"Code": "AccessDenied"}}, "DescribeStacks")
+    account.answers["describe_stacks"] = denied
+    assert place_of(None, account).changed_at() is None
+
+
+class NeverTicked:
+    """A deployment of which nothing else is wrong."""
+
+    def __init__(self, night: Acted) -> None:
+        self._night = night
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._night, name)
+
+    def deep_health(self) -> Any:
+        never = {"slice": 0, "last_tick": None, "claimed_up_to": None}
+        return {**self._night.deep_health(), "ticks": [never]}
+
+
+def test_a_new_deployment_has_not_ticked_yet(night: Acted) -> None:
+    account = well()
+    for age, state in ((30, "note"), (3_600, "trouble")):
+        made = night.instant() - timedelta(seconds=age)
+        account.answers["describe_stacks"] = {"Stacks": [{"CreationTime": made}]}
+        found = {f.name: f for f in of_api.examine(place_of(NeverTicked(night), account))}
+        assert found["tick"].state == state
 
 
 # --- doctor: the command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -110,6 +111,25 @@ def test_one_job(web: Web) -> None:
     assert "Starts" in page.text  # it has jitter
     assert "Starts" not in web.get("/jobs/invoices.send").text
     assert "run now" in web.get("/jobs/invoices.send").text
+
+
+def test_what_is_dispatched_already_is_the_next_run(web: Web, night: Acted) -> None:
+    """The job's own `next_run` is the next one to dispatch, three minutes ahead."""
+    job, coming = night.get_job("orders.poll"), night.upcoming("orders.poll", count=1)
+    first = coming["details"][0]["due"]
+    assert first < job["status"]["next_run"]
+    page = web.get("/jobs/orders.poll")
+    facts = page.html[page.html.index("<dt>Next run</dt>") :]
+    assert facts.index(first) < facts.index("<dt>Target</dt>")
+    assert "these do not run unless it is resumed" in web.get("/jobs/resting").text
+
+
+def test_hours_and_tiles_count_the_same(night: Acted) -> None:
+    said = night.overview(since="2026-11-29T09:00:00Z")
+    by_hour: Counter[str] = Counter()
+    for hour in said["hours"]:
+        by_hour.update(hour["outcomes"])
+    assert by_hour == Counter(said["outcomes"])
 
 
 def test_the_night_the_clocks_change_has_a_note(evening: Acted, hands: Web) -> None:

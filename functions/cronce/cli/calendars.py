@@ -71,6 +71,7 @@ def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> N
 def delete(choice: typer.Context, name: Name, if_match: IfMatch = None) -> None:
     """Delete a calendar that no job names."""
     client_of(choice).delete_calendar(name, if_match=if_match)
+    print(f"{name}  deleted")
 
 
 def register(cronce: typer.Typer) -> None:

@@ -11,6 +11,7 @@ from cronce.cli.exits import CommandError
 if TYPE_CHECKING:
     import typer
 
+    from cronce.cli.deployment import Deployment
     from cronce.cli.emulator import Emulator
     from cronce.client import Client
 
@@ -48,14 +49,22 @@ def connect(choice: Choice) -> Client:
 
     Raises DeploymentError, ToolError, CommandError.
     """
-    from cronce.cli import deployment
     from cronce.client import Client
 
     running = local_emulator(choice)
     if running is not None:
         return Client.of_session(running.api_url, running.session())
+    found = deployed(choice)
+    return Client.of_session(found.api_url, found.session, found.region or None)
+
+
+def deployed(choice: Choice) -> Deployment:
+    """The stack that was asked for, on AWS or at the endpoint. Raises DeploymentError; CommandError
+    where nothing but a stack was said, with what there is in this folder."""
+    from cronce.cli import deployment, emulator
+
     try:
-        found = deployment.find(
+        return deployment.find(
             choice.stack,
             endpoint_url=choice.endpoint,
             profile=choice.profile,
@@ -64,10 +73,11 @@ def connect(choice: Choice) -> Client:
     except deployment.DeploymentError as error:
         if choice.elsewhere:
             raise
-        raise CommandError(
-            f"{error}; no emulator runs in this folder ('cronce up' starts one)"
-        ) from None
-    return Client.of_session(found.api_url, found.session, found.region or None)
+        running = emulator.status()
+        here = "no emulator runs in this folder ('cronce up' starts one)"
+        if running is not None:
+            here = f"the stack of this folder's emulator is {running.stack!r}"
+        raise CommandError(f"{error}; {here}") from None
 
 
 def client_of(context: typer.Context) -> Client:

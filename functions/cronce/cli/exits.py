@@ -52,7 +52,10 @@ def of_answer(status: int, title: str, detail: str, errors: Sequence[Mapping[str
     """Says what the API refused, fault by fault; the exit code."""
     heading = title or f"the API answered {status}"
     repeated = not detail or detail == heading or bool(errors)  # the faults say it all
-    complain(heading if repeated else f"{heading}: {detail}")
+    if status == 404 and not repeated:  # what there is not is named by the detail alone
+        complain(detail)
+    else:
+        complain(heading if repeated else f"{heading}: {detail}")
     for fault in errors:
         where = fault.get("pointer") or "/"
         accepted = f" (accepted: {fault['accepted']})" if fault.get("accepted") else ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import typer
 
-from cronce.cli.connect import client_of
+from cronce.cli.connect import client_of, local_emulator
 from cronce.cli.options import JobId, Json, RunId
 from cronce.cli.output import plain, print_columns, print_json
 
@@ -17,6 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def explain(context: typer.Context, job_id: JobId, run_id: RunId, as_json: Json = False) -> None:
     """Tell the story of one run. Who dispatched it, what it waits for, how it ended."""
+    running = local_emulator(context.obj)
     told = client_of(context).explain(job_id, run_id)
     if as_json:
         print_json(told)
@@ -24,7 +26,9 @@ def explain(context: typer.Context, job_id: JobId, run_id: RunId, as_json: Json 
     run = told["run"]
     print(f"{plain(job_id)}  {plain(run_id)}  {heading(told)}\n")
     print_columns([[line["at"] or "", line["what"], line["text"]] for line in told["story"]])
-    if run and run["log"]["group"] and run["log"]["stream"]:
+    if running is not None:
+        print(f"\nits log: {plain(shlex.join(['grep', run_id, str(running.log)]))}")
+    elif run and run["log"]["group"] and run["log"]["stream"]:
         print(f"\nits log: {logs_command(run['log'])}")
     if not told["searched"]:
         print("\nthere were more dispatches than could be looked through")
@@ -39,10 +43,8 @@ def heading(told: dict[str, Any]) -> str:
 
 def logs_command(log: dict[str, str]) -> str:
     """What shows the attempt's lines, to be pasted into a shell."""
-    from shlex import quote
-
     command = ["aws", "logs", "filter-log-events", "--log-group-name", log["group"]]
     command += ["--log-stream-names", log["stream"]]
     if log["request_id"]:
         command += ["--filter-pattern", f'"{log["request_id"]}"']
-    return plain(" ".join(map(quote, command)))
+    return plain(" ".join(map(shlex.quote, command)))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cronce.cli.connect import client_of
-from cronce.cli.exits import FAILED, USAGE, CommandError, complain
+from cronce.cli.exits import FAILED, NOT_FOUND, USAGE, CommandError, complain
 from cronce.cli.options import Json, Limit
 from cronce.cli.output import print_fields, print_json, print_table
 
@@ -37,7 +37,14 @@ def list_(choice: typer.Context, limit: Limit = 100, as_json: Json = False) -> N
 @app.command()
 def show(choice: typer.Context, group: Name, as_json: Json = False) -> None:
     """The limit of a group."""
-    _print(client_of(choice).get_group(group), as_json)
+    client = client_of(choice)
+    found = client.get_group(group)
+    if found["max_starts_per_second"] is None:
+        if next(client.list_jobs(group=group, limit=1), None) is None:
+            detail = f"there is no group {group!r}: no job names it, and it has no limit"
+            raise CommandError(detail, NOT_FOUND)
+        found = found if as_json else {"group": group, "limit": "none"}
+    _print(found, as_json)
 
 
 @app.command()
@@ -57,6 +64,7 @@ def limit(
 def unlimit(choice: typer.Context, group: Name) -> None:
     """Take the limit off."""
     client_of(choice).unlimit_group(group)
+    print(f"{group}  has no limit")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,11 @@ import typer
 from cronce.cli.connect import client_of
 from cronce.cli.exits import USAGE, CommandError
 from cronce.cli.options import File, JobId, Json, Limit
-from cronce.cli.output import print_fields, print_json, print_table
+from cronce.cli.output import plain, print_fields, print_json, print_table
+
+# What is due within three minutes may be dispatched already, and not have started.
+NEXT = "next to dispatch"
+NAMES = {"next_run": NEXT, "next_occurrence": "meant for"}
 
 app = typer.Typer(no_args_is_help=True, help="Create, show and steer jobs.")
 
@@ -39,8 +44,16 @@ def put(
 
 @app.command()
 def show(choice: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """The job's definition and state."""
-    _print_job(client_of(choice).get_job(job_id), as_json)
+    """The job's state, and its definition as it was written."""
+    from cronce import verbatim
+    from cronce.cli.edit import definition_of
+
+    text = client_of(choice).get_job_text(job_id)
+    _print_job(verbatim.loads(text) if not as_json else json.loads(text), as_json)
+    if not as_json:
+        print()
+        for line in verbatim.dumps(definition_of(text)).splitlines():
+            print(plain(line))
 
 
 @app.command("list")
@@ -56,7 +69,7 @@ def list_(
     if as_json:
         print_json({"jobs": jobs})
     else:
-        print_table(["job", "state", "schedule", "next run"], [_row(job) for job in jobs])
+        print_table(["job", "state", "schedule", NEXT], [_row(job) for job in jobs])
 
 
 @app.command()
@@ -77,6 +90,7 @@ def run(
 def delete(choice: typer.Context, job_id: JobId, if_match: IfMatch = None) -> None:
     """Delete a job. Its runs stay until their history ends."""
     client_of(choice).delete_job(job_id, if_match=if_match)
+    print(f"{job_id}  deleted")
 
 
 @app.command()
@@ -102,12 +116,9 @@ def edit(choice: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     from cronce.cli.edit import edited
 
     client = client_of(choice)
-    before = client.get_job_text(job_id)
-    change = edited(before, job_id)
-    if change is None:
-        raise CommandError("nothing was changed")
-    document, version = change
-    _print_job(client.put_job(job_id, document, if_match=version), as_json)
+    with edited(client.get_job_text(job_id), job_id) as (document, version):
+        job = client.put_job(job_id, document, if_match=version)
+    _print_job(job, as_json)
 
 
 def read_document(file: str) -> bytes:
@@ -153,6 +164,6 @@ def _print_job(job: dict[str, Any], as_json: bool) -> None:
             "description": job.get("description"),
             "schedule": schedule_text(job.get("schedule")),
             "target": " ".join([*target, *(str(c.get("url", "")) for c in target.values())]),
-            **{name.replace("_", " "): value for name, value in state.items()},
+            **{NAMES.get(name, name).replace("_", " "): value for name, value in state.items()},
         }
     )

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,9 @@ from cronce.cli import (
 from cronce.cli.connect import Choice, client_of
 from cronce.cli.exits import FAILED, USAGE, CommandError, complain, listening, of_answer
 from cronce.cli.options import JobId, Json, Port
+
+if TYPE_CHECKING:
+    from cronce.client import Client
 
 GLOBAL_OPTIONS = ("--stack", "--profile", "--region", "--endpoint")
 
@@ -80,6 +83,7 @@ def choose(
 
 @app.command()
 def preview(
+    context: typer.Context,
     schedule: Annotated[
         str,
         typer.Argument(
@@ -92,10 +96,14 @@ def preview(
     count: Annotated[int, typer.Option(help="How many occurrences.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """When a schedule would fire. Needs no deployment."""
+    """When a schedule would fire. Needs no deployment, except for a calendar that is named."""
     from cronce.cli import preview as previewing
 
-    code = previewing.run(schedule, timezone, after, count, as_json, sys.stdout, sys.stderr)
+    def connected() -> Client:
+        return client_of(context)
+
+    asked = previewing.Asked(schedule, timezone, after, count)
+    code = previewing.run(asked, as_json, sys.stdout, sys.stderr, connected)
     if code:
         raise typer.Exit(code)
 
@@ -204,15 +212,24 @@ def run(arguments: Sequence[str]) -> int:
         app(hoisted(arguments), prog_name="cronce")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED if end.code else 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        _say_notes(stop)
         return 130
     except BrokenPipeError:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
-        return explain(error)
+        code = explain(error)
+        _say_notes(error)
+        return code
     return 0
+
+
+def _say_notes(error: BaseException) -> None:
+    """What whoever it passed through had to add."""
+    for note in getattr(error, "__notes__", ()):
+        complain(note)
 
 
 def explain(error: Exception) -> int:

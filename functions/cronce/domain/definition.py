@@ -228,7 +228,8 @@ class _Reader:
         if type(value) is int and low <= value <= high:
             return value
         accepted = f"a whole number of failed runs in a row, {low} to {high}"
-        self._fault("/pause_on_failure", "out_of_range", f"{_shown(value)} is not", accepted)
+        detail = f"{_shown(value)} is not accepted"
+        self._fault("/pause_on_failure", "out_of_range", detail, accepted)
         return None
 
     def _delete_after(self, schedule: Schedule | None) -> int | None:

@@ -30,6 +30,8 @@ def upcoming_of_job(parts: Parts, request: Request) -> Answered:
     schedule = parts.control.schedule_of(job)
     found = upcoming(schedule, uid=job.uid, after=after, count=count, runs_planned=job.runs_planned)
     told = warnings(schedule, definition.timeout, definition.overlap)
+    if job.status == "paused":
+        told = ["the job is paused: these do not run unless it is resumed before", *told]
     return Answered(200, _document(schedule, found, told))
 
 

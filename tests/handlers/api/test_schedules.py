@@ -32,7 +32,11 @@ def test_upcoming_says_what_the_tick_will_plan(api: Api) -> None:
 def test_a_paused_job_and_an_ended_one(api: Api) -> None:
     api.put("a")
     api.call("POST", "/jobs/a/pause")
-    assert len(api.call("GET", "/jobs/a/upcoming", query={"count": "3"}).json["occurrences"]) == 3
+    shown = api.call("GET", "/jobs/a/upcoming", query={"count": "3"}).json
+    assert len(shown["occurrences"]) == 3
+    assert shown["warnings"] == ["the job is paused: these do not run unless it is resumed before"]
+    api.call("POST", "/jobs/a/resume")
+    assert api.call("GET", "/jobs/a/upcoming").json["warnings"] == []
     api.put("b", schedule={"at": "2026-11-30T10:01:00Z"})
     api.clock.advance(61)
     assert api.call("GET", "/jobs/b/upcoming").json["occurrences"] == []

@@ -47,7 +47,8 @@ def examine(where: Place) -> Iterator[Finding]:
         yield unknown("dispatching", f"GET /health/deep: {deep}")
     else:
         yield clock(deep, before, after)
-        yield from ticks(deep, where.outputs)
+        never = any(tick["last_tick"] is None for tick in deep["ticks"])
+        yield from ticks(deep, where.outputs, where.changed_at() if never else None)
         yield overdue(deep)
         yield records(deep)
         yield from versions(deep)
@@ -97,14 +98,21 @@ def clock(deep: dict[str, Any], before: datetime, after: datetime) -> Finding:
     return ok("clock", text)
 
 
-def ticks(deep: dict[str, Any], outputs: Any) -> Iterator[Finding]:
+def ticks(
+    deep: dict[str, Any], outputs: Any, changed_at: datetime | None = None
+) -> Iterator[Finding]:
+    """changed_at: of the stack, where there was no tick: a new one has none yet."""
     now = datetime.fromisoformat(deep["now"])
     logs = outputs.get("DispatcherLogs", "the dispatcher's log group")
     advice = f"see whether the rule is enabled and the dispatcher runs: its log group is {logs}"
     for tick in deep["ticks"]:
         which = f" of slice {tick['slice']}" if len(deep["ticks"]) > 1 else ""
         if tick["last_tick"] is None:
-            yield trouble("tick", f"none was seen{which}: a new one comes in two minutes", advice)
+            if changed_at is not None and now - changed_at <= TICK_AGE:
+                text = f"none yet{which}: the stack was deployed {_span(now - changed_at)} ago"
+                yield note("tick", text, "the first one comes within two minutes of a deployment")
+            else:
+                yield trouble("tick", f"none was seen{which}", advice)
             continue
         age = now - datetime.fromisoformat(tick["last_tick"])
         text = f"the last one{which} was {_span(age)} ago"

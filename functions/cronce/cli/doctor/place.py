@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from cronce.cli.connect import Choice, local_emulator
+from cronce.cli.connect import Choice, deployed, local_emulator
 from cronce.cli.doctor.findings import Finding, ok, trouble
+from cronce.cli.exits import CommandError
 from cronce.client import Client, NotSigned
 
 NAME = "deployment"
@@ -28,6 +29,17 @@ class Place:
         where = self.endpoint or f"Region {self.client.region}"
         return ok(NAME, f"stack {self.stack} at {where}, API {self.client.api_url}")
 
+    def changed_at(self) -> datetime | None:
+        """When the stack was made or changed last; None where that cannot be seen."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            found = self.aws("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
+            at: datetime = found.get("LastUpdatedTime") or found["CreationTime"]
+        except (BotoCoreError, ClientError, KeyError, IndexError, TypeError):
+            return None
+        return at
+
     def aws(self, service: str) -> Any:
         """A client that gives up soon: what it asks is optional."""
         from botocore.config import Config
@@ -45,7 +57,7 @@ def find(choice: Choice) -> Place | Finding:
 
     try:
         return _found(choice)
-    except (DeploymentError, ToolError) as error:
+    except (DeploymentError, CommandError, ToolError) as error:
         advice = "say --stack, --region, --profile or --endpoint; 'cronce up' starts an emulator"
         return trouble(NAME, str(error), advice)
     except (NotSigned, BotoCoreError) as error:
@@ -53,18 +65,11 @@ def find(choice: Choice) -> Place | Finding:
 
 
 def _found(choice: Choice) -> Place:
-    from cronce.cli import deployment
-
     running = local_emulator(choice)
     if running is not None:
         session = running.session()
         client = Client.of_session(running.api_url, session)
         return Place(running.stack, client, session, running.outputs, running.endpoint)
-    found = deployment.find(
-        choice.stack,
-        endpoint_url=choice.endpoint,
-        profile=choice.profile,
-        region=choice.region or os.environ.get("AWS_REGION"),
-    )
+    found = deployed(choice)
     client = Client.of_session(found.api_url, found.session, found.region or None)
     return Place(found.stack, client, found.session, found.outputs, found.endpoint_url)
