@@ -129,14 +129,19 @@ def stream(
 
 
 def _worth_telling(line: str) -> str:
-    """The line for people: a finished or failed resource, or a headline; "" for the rest.
+    """The line for people: every tenth resource, the last, a failed one, a headline; "" else.
 
+    >>> _worth_telling("cronce | 20/41 | 4:53:47 PM | CREATE_COMPLETE | AWS::SQS::Queue | Queue")
+    '20/41 CREATE_COMPLETE AWS::SQS::Queue'
+    >>> _worth_telling("cronce | 12/41 | 4:53:47 PM | CREATE_FAILED | AWS::SQS::Queue | Queue")
+    '12/41 CREATE_FAILED AWS::SQS::Queue'
     >>> _worth_telling("cronce | 12/41 | 4:53:47 PM | CREATE_COMPLETE | AWS::SQS::Queue | Queue")
-    '12/41 CREATE_COMPLETE AWS::SQS::Queue'
-    >>> _worth_telling("cronce |  0/41 | 4:53:47 PM | CREATE_IN_PROGRESS | AWS::SQS::Queue | Queue")
     ''
     """
     cells = [cell.strip() for cell in line.split(" | ")]
-    if len(cells) >= 5:
-        return "" if cells[3].endswith("_IN_PROGRESS") else " ".join([cells[1], *cells[3:5]])
-    return line.strip() if line.lstrip().startswith(_HEADLINES) else ""
+    if len(cells) < 5:
+        return line.strip() if line.lstrip().startswith(_HEADLINES) else ""
+    count, state, kind = cells[1], cells[3], cells[4]
+    done, _, total = count.partition("/")
+    mark = state.endswith("_COMPLETE") and (done == total or done.endswith("0"))
+    return f"{count} {state} {kind}" if mark or "FAILED" in state or "ROLLBACK" in state else ""

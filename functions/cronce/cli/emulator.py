@@ -182,7 +182,7 @@ def down(*, home: Path | None = None, reset: bool = False, progress: Progress = 
         running = status(folder)
         if running is not None:
             progress("stopping the emulator")
-            process.stop(folder, running.pid)
+            process.stop(folder, running.pid, keep=not reset)
         if reset:
             for name in ("state", "s3", "tmp", "cdk", "cdk.out"):
                 shutil.rmtree(folder / name, ignore_errors=True)

@@ -89,11 +89,13 @@ def await_health(folder: Path, port: int) -> None:
     raise ToolError(f"the emulator did not start ({folder / LOG}):\n{tail}")
 
 
-def stop(folder: Path, pid: int) -> None:
-    """A clean stop, which writes the state; then whatever is left of its group is killed."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-    _until_dead(folder)
+def stop(folder: Path, pid: int, *, keep: bool = True) -> None:
+    """A clean stop, which writes the state; then whatever is left of its group is killed.
+    keep: False where nobody wants the state, which is quicker."""
+    if keep:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        _until_dead(folder)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     _until_dead(folder)

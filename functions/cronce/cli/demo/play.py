@@ -70,8 +70,11 @@ def _run(folder: Path, server: TargetServer, watch_seconds: int) -> Verdict:
     watched = Watched(jobs)
     until = time.time() + watch_seconds
     with view([job.job_id for job in jobs], until) as shown:
+        shown.event(
+            "watching: the time of each call, its job and run, how late after the occurrence"
+        )
         _watch(client, server, emulator, watched, shown, until)
-        shown.event("nothing more comes due; waiting for what is still open")
+        shown.event("time is up; waiting for what is still open")
         _drain(client, server, watched, shown)
     return _judge(client, server, watched)
 
