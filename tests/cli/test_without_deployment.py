@@ -86,6 +86,13 @@ def test_usage(cronce: Cronce, arguments: list[str]) -> None:
     refused(cronce(*arguments), 2)
 
 
+@pytest.mark.parametrize("part", ["jobs", "runs", "groups", "calendars", "backfills"])
+def test_no_help_is_cut_off(cronce: Cronce, part: str) -> None:
+    listed = cronce(part, "--help", COLUMNS="80").out
+    assert "Commands:" in listed
+    assert [line for line in listed.splitlines()[1:] if line.endswith("...")] == []
+
+
 def test_no_emulator_here(cronce: Cronce) -> None:
     refused(cronce("env"), 1, "no emulator runs in this folder")
     assert cronce("down").code == 0

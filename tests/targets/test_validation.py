@@ -206,6 +206,21 @@ def test_what_stands_where_a_reference_belongs_is_not_repeated():
     assert "hunter2" not in str(fault)
 
 
+def test_a_word_that_was_meant_is_asked_for():
+    target = {"http": {"url": URL, "method": "post", "header": {}}}
+    details = [f.detail for f in target_faults(target, profile="aws", allowed=ALLOWED)]
+    assert details == [
+        "'post' is not accepted, did you mean POST?",
+        "'header' is unknown, did you mean headers?",
+    ]
+
+
+@pytest.mark.parametrize(("profile", "accepted"), [("aws", "https://"), ("emulator", "http or ")])
+def test_which_urls_are_accepted_is_said_as_it_is(profile: str, accepted: str):
+    [fault] = target_faults({"http": {"url": "ftp://x/"}}, profile=profile, allowed=ALLOWED)
+    assert fault.accepted.startswith(accepted)
+
+
 def test_plain_http_is_for_the_emulator():
     allowed = parse_allowed(["http://127.0.0.1:8080"], profile="emulator")
     target = {"http": {"url": "http://127.0.0.1:8080/x"}}

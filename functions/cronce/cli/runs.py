@@ -36,7 +36,7 @@ def list_(
     limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
-    """Runs of a job, latest first; without a job, those that ended badly."""
+    """Runs of a job, latest first. Without a job, those that ended badly."""
     client = client_of(choice)
     if job_id is None:
         runs = list(client.attention(status=status, since=since, until=until, limit=limit))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from cronce import limits
@@ -16,6 +15,7 @@ from cronce.domain.errors import Fault, Invalid
 from cronce.domain.job import DEFAULT_GROUP, Definition, make_plan
 from cronce.domain.jsontree import compact, plain, pointer
 from cronce.domain.labels import label_faults
+from cronce.domain.meant import meant
 from cronce.domain.named import named_in_document
 from cronce.domain.overlap import OVERLAPS, Overlap
 from cronce.domain.plan import Misfire, parse_misfire
@@ -276,9 +276,8 @@ def _unknown(name: str) -> Fault:
         return Fault(at, "answer_only", detail, f"the document without {' and '.join(ANSWERED)}")
     if name in OF_THE_SCHEDULE:
         return Fault(at, "unknown_field", f"{name} stands inside schedule", f"/schedule/{name}")
-    near = get_close_matches(name[:80], FIELDS, 1)
-    hint = f", did you mean {near[0]}?" if near else ""
-    return Fault(at, "unknown_field", f"a job has no field {name!r:.80}{hint}", ", ".join(FIELDS))
+    detail = f"a job has no field {name!r:.80}{meant(name, FIELDS)}"
+    return Fault(at, "unknown_field", detail, ", ".join(FIELDS))
 
 
 def _shown(value: object) -> str:

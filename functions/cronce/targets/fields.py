@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cronce.domain.errors import Fault
+from cronce.domain.meant import meant
 
 _NAMES: dict[type, str] = {str: "a string", dict: "an object", list: "an array", bool: "a boolean"}
 ARN_LENGTH = 1024
@@ -64,8 +65,8 @@ def check_fields(config: Mapping[str, Any], fields: Fields) -> list[Fault]:
     faults: list[Fault] = []
     for name, value in config.items():
         if name not in fields:
-            known = ", ".join(fields)
-            faults.append(Fault(pointer(name), "unknown_field", f"{name!r:.80} is unknown", known))
+            detail = f"{name!r:.80} is unknown{meant(name, fields)}"
+            faults.append(Fault(pointer(name), "unknown_field", detail, ", ".join(fields)))
         else:
             faults += _value_faults(name, value, fields[name])
     return faults + [
@@ -87,7 +88,9 @@ def _value_faults(name: str, value: Any, field: Field) -> list[Fault]:
     if field.type is list:
         accepted = f"1 to {field.most} of {field.form}"
         return [Fault(at, field.code, f"{name} is not accepted", accepted)]
-    detail = f"{name} is no such ARN" if field.is_arn else f"{value!r:.80} is not accepted"
+    detail = f"{value!r:.80} is not accepted{meant(value, field.words)}"
+    if field.is_arn:
+        detail = f"{name} is no such ARN"
     return [Fault(at, field.code, detail, field.accepted)]
 
 

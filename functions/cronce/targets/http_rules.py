@@ -76,7 +76,8 @@ def _url_faults(text: str, profile: str) -> list[Fault]:
     try:
         url = parse_url(text)
     except ValueError as e:
-        return [Fault("/url", "bad_url", str(e), URL_ACCEPTED)]
+        accepted = f"http or {URL_ACCEPTED}" if profile == EMULATOR else URL_ACCEPTED
+        return [Fault("/url", "bad_url", str(e), accepted)]
     if url.scheme != "https" and profile != EMULATOR:
         return [Fault("/url", "bad_url", "plain http is not accepted", URL_ACCEPTED)]
     return []
