@@ -1,6 +1,8 @@
 """What the documents say about numbers, grants and policies is what the code says."""
 
 import re
+from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,10 @@ def test_who_names_no_version_may_take_any(named: str) -> None:
     assert one.resources == [entry, f"{entry}:*"]
     (one,) = statements(f"{entry}:7")
     assert one.resources == [f"{entry}:7"]
+
+
+def test_what_is_charged_for_being_there_is_counted(default: dict[str, Any]) -> None:
+    kinds = Counter(resource["Type"] for resource in default["Resources"].values())
+    said = {row[0]: row[1] for row in rows(section(read("cost"), "Nothing is due"))}
+    assert said["alarms"] == str(kinds["AWS::CloudWatch::Alarm"])
+    assert said["dashboard"] == str(kinds["AWS::CloudWatch::Dashboard"])

@@ -26,7 +26,7 @@ def section(text: str, title: str) -> str:
 def rows(text: str) -> list[list[str]]:
     """The cells of all tables, headings and rules left out."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    cells = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
     heads = {n - 1 for n, line in enumerate(lines) if re.fullmatch(r"[|: ]*-[|: -]*", line)}
     rules = {n + 1 for n in heads}
     return [row for n, row in enumerate(cells) if n not in heads | rules]
