@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network
 
 from cronce import limits
 
@@ -12,6 +13,7 @@ from cronce import limits
 class Settings:
     """deployment: the stack's name. slice, slices: which shards this dispatcher takes. profile:
     `aws` or `emulator`. allowed_targets: URL origins and ARN patterns that jobs may reach.
+    allowed_addresses: networks that they may reach though they are not public.
     announce: failures and the like are told to an event bus; with announce_success, successes too.
     overdue_after: a job dispatched later than this is announced.
 
@@ -27,6 +29,7 @@ class Settings:
     renew_every: int = limits.RENEW_EVERY
     profile: str = "aws"
     allowed_targets: tuple[str, ...] = ()
+    allowed_addresses: tuple[IPv4Network | IPv6Network, ...] = ()
     announce: bool = False
     announce_success: bool = False
     overdue_after: int = limits.OVERDUE_ANNOUNCED

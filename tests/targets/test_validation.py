@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -62,6 +63,40 @@ def test_nothing_is_allowed_by_default(target):
     found = target_faults(target, profile="aws", allowed=())
     assert {f.code for f in found} == {"target_not_allowed"}
     assert len(found) == len(KINDS[next(iter(target))].resources(next(iter(target.values()))))
+
+
+def test_where_to_allow_it_is_said():
+    target = {"http": {"url": "https://a.example/", "auth": {"bearer": {"secret": SECRET}}}}
+    url, secret = target_faults(target, profile="aws", allowed=())
+    assert "allowed_targets" in url.accepted
+    assert "--allow-target" in url.accepted
+    assert secret.pointer == "/http/auth/bearer/secret"
+    assert "--secret" in secret.accepted
+    assert "allowed_targets" not in secret.accepted
+
+
+@pytest.mark.parametrize(
+    ("host", "blocks", "refused"),
+    [
+        ("10.1.2.3", [], True),
+        ("10.1.2.3", ["10.1.0.0/16"], False),
+        ("10.1.2.3", ["10.2.0.0/16"], True),
+        ("127.0.0.1:8000", ["127.0.0.1/32"], False),
+        ("[::1]", [], True),
+        ("[::1]", ["::1/128"], False),
+        ("93.184.216.34", [], False),
+        ("hooks.example.com", [], False),
+    ],
+)
+def test_an_address_in_a_url_is_judged_when_the_job_is_written(host, blocks, refused):
+    url = f"https://{host}/in"
+    found = target_faults(
+        {"http": {"url": url}},
+        profile="aws",
+        allowed=parse_allowed([url]),
+        addresses=[ip_network(block) for block in blocks],
+    )
+    assert [(f.pointer, f.code) for f in found] == [("/http/url", "address_refused")] * refused
 
 
 def test_what_is_not_allowed_is_named_without_its_path():

@@ -17,6 +17,8 @@ from cronce.domain.urls import Url, parse_url
 
 ACCEPTED = "https://host[:port][/prefix], https://*.example.com, or an ARN with * inside segments"
 EMULATOR = "emulator"
+_TARGETS = "what an entry of the deployment's allowed_targets covers (--allow-target)"
+_SECRETS = "a secret of the deployment's secrets (--secret)"
 
 _ARN = re.compile(r"arn:[a-z-]{3,20}(:[^:\s]*){4,6}", re.ASCII)
 _LITERAL_HEAD = re.compile(r"arn:[a-z-]+:[a-z0-9-]+", re.ASCII)
@@ -169,7 +171,7 @@ def validate_target(
             _at(name) + pointer,
             "target_not_allowed",
             f"this deployment may not reach {_shown(resource)}",
-            "what is covered by an entry of allowed_targets of the deployment",
+            _SECRETS if ":secretsmanager:" in resource else _TARGETS,
         )
         for pointer, resource in kind.resources(config)
         if not is_allowed(resource, allowed)

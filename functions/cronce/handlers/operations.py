@@ -36,7 +36,12 @@ class Parts:
         """Targets are checked as the deployment's settings say."""
         settings = control.settings
         allowed = parse_allowed(settings.allowed_targets, profile=settings.profile)
-        check = partial(target_faults, profile=settings.profile, allowed=allowed)
+        check = partial(
+            target_faults,
+            profile=settings.profile,
+            allowed=allowed,
+            addresses=settings.allowed_addresses,
+        )
         return Parts(control, check, payload_faults)
 
     def parse(self, doc: object) -> Callable[[Any, Any], JobSpec]:

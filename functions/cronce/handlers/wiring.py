@@ -4,11 +4,11 @@ environment. Built at the first invocation and kept for the life of the process.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 from dataclasses import dataclass, replace
 from functools import cache
+from ipaddress import ip_network
 
 import boto3
 
@@ -42,6 +42,7 @@ def settings() -> Settings:
         slices=int(env["CRONCE_SLICES"]),
         profile=env["CRONCE_PROFILE"],
         allowed_targets=tuple(json.loads(env["CRONCE_ALLOWED_TARGETS"])),
+        allowed_addresses=tuple(map(ip_network, json.loads(env["CRONCE_ALLOWED_ADDRESSES"]))),
         announce="CRONCE_EVENT_BUS" in env,
         announce_success="CRONCE_ANNOUNCE_SUCCESS" in env,
     )
@@ -103,10 +104,9 @@ def target() -> Target:
     from cronce.targets.registry import build_targets
 
     s = settings()
-    networks = json.loads(os.environ["CRONCE_ALLOWED_ADDRESSES"])
     return build_targets(
         profile=s.profile,
         allowed=s.allowed_targets,
-        allowed_addresses=tuple(ipaddress.ip_network(n) for n in networks),
+        allowed_addresses=s.allowed_addresses,
         runtime_api=os.environ.get("AWS_LAMBDA_RUNTIME_API", ""),
     )

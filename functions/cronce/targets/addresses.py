@@ -55,6 +55,15 @@ _GLOBAL_V6 = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
+def is_address(host: str) -> bool:
+    """Whether a host is an address and no name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def why_refused(address: str, allowed: Iterable[Network] = ()) -> str | None:
     """The reason to refuse an address, None if it may be called.
 

@@ -94,7 +94,10 @@ class Checked:
             raise socket.gaierror(f"{url.host} has no address")
         for address in found:
             if why := self._why(address, url.port):
-                raise AddressRefused(f"{url.host} has the address {address}, which is {why}")
+                raise AddressRefused(
+                    f"{url.host} has the address {address}, which is {why}, "
+                    "and allowed_addresses of the deployment does not name it"
+                )
         return list(found[:MOST_ADDRESSES])
 
     def _why(self, address: str, port: int) -> str | None:

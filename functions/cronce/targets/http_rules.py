@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cronce.domain.allowed import EMULATOR
 from cronce.domain.errors import Fault
 from cronce.domain.urls import ACCEPTED as URL_ACCEPTED
 from cronce.domain.urls import parse_url
+from cronce.targets.addresses import is_address, why_refused
 from cronce.targets.fields import Field, arn, one_of, pointer
-from cronce.targets.kinds import Config
+from cronce.targets.kinds import Config, Network
 
 METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")
 BODYLESS = ("GET", "HEAD")
 MOST_HEADERS = 50
 MOST_HEADER_BYTES = 8192
 
+ADDRESS_ACCEPTED = "a public address, or one within allowed_addresses (--allow-address)"
 SECRET_HEADERS = frozenset({"authorization", "cookie", "x-api-key", "proxy-authorization"})
 SECRET_HINT = 'auth: {"bearer": {"secret": ARN}}, read from Secrets Manager by the worker'
 _OURS = frozenset(
@@ -81,6 +83,16 @@ def _url_faults(text: str, profile: str) -> list[Fault]:
     if url.scheme != "https" and profile != EMULATOR:
         return [Fault("/url", "bad_url", "plain http is not accepted", URL_ACCEPTED)]
     return []
+
+
+def address_faults(target: object, allowed: Iterable[Network]) -> list[Fault]:
+    """Of a valid target whose URL holds an address."""
+    config = target.get("http") if isinstance(target, Mapping) else None
+    host = parse_url(config["url"]).host if config else ""
+    if not is_address(host) or not (why := why_refused(host, allowed)):
+        return []
+    detail = f"{host} is {why}, and allowed_addresses of the deployment does not name it"
+    return [Fault("/http/url", "address_refused", detail, ADDRESS_ACCEPTED)]
 
 
 def _headers_faults(headers: Config) -> list[Fault]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cronce.domain.allowed import Entry, parse_allowed, validate_target
 from cronce.domain.errors import Fault
-from cronce.targets import ecs, events, http, lambda_, sns, sqs, states
+from cronce.targets import ecs, events, http, http_rules, lambda_, sns, sqs, states
 from cronce.targets.aws import BotoClients
 from cronce.targets.contract import Answer, Call, Target, largest, refused
 from cronce.targets.kinds import Clients, Kind, Network, Secrets, Tools
@@ -26,9 +26,22 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def target_faults(target: object, *, profile: str, allowed: Sequence[Entry]) -> list[Fault]:
-    """Every fault of a job's target; pointers are relative to it, e.g. `/http/url`."""
-    return validate_target(target, profile=profile, allowed=allowed, kinds=KINDS)
+def target_faults(
+    target: object,
+    *,
+    profile: str,
+    allowed: Sequence[Entry],
+    addresses: Sequence[Network] | None = None,
+) -> list[Fault]:
+    """Every fault of a job's target; pointers are relative to it, e.g. `/http/url`.
+
+    addresses: networks that may be reached though they are not public, for URLs that hold an
+    address; None leaves it to the call, which knows the addresses of names too.
+    """
+    faults = validate_target(target, profile=profile, allowed=allowed, kinds=KINDS)
+    if faults or addresses is None:
+        return faults
+    return http_rules.address_faults(target, addresses)
 
 
 def payload_faults(target: Mapping[str, object], payload: str | None, is_json: bool) -> list[Fault]:
