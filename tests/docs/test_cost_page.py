@@ -72,7 +72,8 @@ def test_the_units_of_a_run_are_those_that_are_counted() -> None:
     assert number(more["a further attempt"][0]) == UNITS["retry"] + UNITS["claim"]
     assert UNITS["retry-far"] == UNITS["retry"] + 1
     assert number(more["an end that is not a success"][0]) == UNITS["fail"] - UNITS["succeed"]
-    assert number(more["a run by request"][0]) == UNITS["trigger"]
+    by_request = UNITS["trigger"] + UNITS["dispatched"]
+    assert more["a run by request"][0] == f"{by_request} in place of {UNITS['advance']}"
 
 
 def test_the_sums_in_the_text_are_those_of_the_tables() -> None:
