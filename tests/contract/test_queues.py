@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from moto import mock_aws
@@ -52,7 +53,9 @@ class Sqs:
 def sqs() -> Iterator[Sqs]:
     with mock_aws():
         client = moto_client("sqs")
-        url, dead = (client.create_queue(QueueName=n)["QueueUrl"] for n in ("runs", "dead"))
+        # Of this test alone: within another mock that goes on, queues outlive this one.
+        names = (f"{name}-{uuid4().hex}" for name in ("runs", "dead"))
+        url, dead = (client.create_queue(QueueName=name)["QueueUrl"] for name in names)
         observer = RecordingObserver()
         yield Sqs(SqsQueue(client, url, dead, observer), client, url, dead, observer)
 
