@@ -63,13 +63,16 @@ def parse_rate(value: object, pointer: str) -> int:
     return parse_duration(value, pointer=pointer, low=limits.RATE_MIN, high=MAX_RATE)
 
 
+_OWN_FORM = '{"rate": "20s"} for any other period'
+
+
 def _words(number: str, unit: str, pointer: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", number):
         raise _bad(pointer, f"{number!r} is not a positive whole number")
     n = int(number)
     singular = unit.removesuffix("s")
     if singular not in _UNITS or unit not in (singular, singular + "s"):
-        raise _bad(pointer, f"{unit!r} is not a unit", f"one of {_AWS_UNITS}")
+        raise _bad(pointer, f"{unit!r} is not a unit", f"one of {_AWS_UNITS}, or {_OWN_FORM}")
     if n < 1:
         raise _bad(pointer, "a rate is at least 1")
     wanted = singular if n == 1 else singular + "s"
