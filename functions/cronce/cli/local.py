@@ -86,9 +86,10 @@ def deploy(
     event_bus: EventBus = None,
     as_json: Json = False,
 ) -> None:
-    """Deploy to this folder's emulator if one runs and nothing else is said, else to AWS.
+    """Deploy to the emulator of this folder, or to AWS.
 
-    What is not said stays as it was at the last deployment; an empty text takes it away.
+    To AWS where no emulator runs, or a profile, region or endpoint is named. What is not said
+    stays as it was at the last deployment; an empty text takes it away.
     """
     from cronce.cli import cdk, emulator
     from cronce.cli.deployment import chosen_stack, own_outputs
@@ -136,7 +137,10 @@ def where(context: typer.Context, as_json: Json = False) -> None:
 
 
 def env(context: typer.Context, as_json: Json = False) -> None:
-    """Print exports for AWS tools to reach this folder's emulator: eval "$(cronce env)"."""
+    """Print exports by which AWS tools reach the emulator.
+
+    eval "$(cronce env)" sets them.
+    """
     exports = _running(_choice(context)).exports()
     if as_json:
         print_json(exports)
