@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.credentials import Credentials
 
+from cronce.cli import connect
 from cronce.client import Client
 
 HANG_UP = "hang up"
@@ -137,3 +140,13 @@ def cronce(tmp_path: Path) -> Callable[..., Done]:
         return Done(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+@pytest.fixture
+def deployed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The scripted API stands for the emulator of this folder, which is empty."""
+    session = boto3.Session("AKID", "SECRET", region_name="eu-central-1")
+    emulator = SimpleNamespace(api_url=api.url, session=lambda: session)
+    monkeypatch.setattr(connect, "local_emulator", lambda choice: emulator)
+    monkeypatch.setattr("cronce.client.TRIES", 1)
+    monkeypatch.chdir(tmp_path)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 
-from cronce.cli import connect
 from cronce.cli.main import run
 
 from .conftest import ScriptedApi
+
+pytestmark = pytest.mark.usefixtures("deployed")
 
 STORED: dict[str, Any] = {
     "name": "closed",
@@ -43,16 +42,6 @@ def page(*moved: str, cursor: str | None = None, **fields: Any) -> dict[str, Any
     ]
     page = {"tzdata": "2026b", "dry_run": False, "looked_at": len(moved) + 1, "moved": shown}
     return {**page, "standing": 0, "failed": [], "cursor": cursor, **fields}
-
-
-@pytest.fixture(autouse=True)
-def deployed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The scripted API stands for this folder's emulator."""
-    session = boto3.Session("AKID", "SECRET", region_name="eu-central-1")
-    emulator = SimpleNamespace(api_url=api.url, session=lambda: session)
-    monkeypatch.setattr(connect, "local_emulator", lambda choice: emulator)
-    monkeypatch.setattr("cronce.client.TRIES", 1)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_put_plans_all_its_jobs_again(api: ScriptedApi, capsys: Any, tmp_path: Path) -> None:

@@ -6,16 +6,15 @@ import io
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 
-from cronce.cli import connect
 from cronce.cli.main import hoisted, run
 
 from .conftest import ScriptedApi
+
+pytestmark = pytest.mark.usefixtures("deployed")
 
 JOB: dict[str, Any] = {
     "id": "a",
@@ -35,16 +34,6 @@ RUN: dict[str, Any] = {
     "detail": "evil\x1b[2Jtext",
     "attempts": [{"attempt": 1, "outcome": "lost", "code": "lost", "detail": ""}],
 }
-
-
-@pytest.fixture(autouse=True)
-def deployed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The scripted API stands for this folder's emulator."""
-    session = boto3.Session("AKID", "SECRET", region_name="eu-central-1")
-    emulator = SimpleNamespace(api_url=api.url, session=lambda: session)
-    monkeypatch.setattr(connect, "local_emulator", lambda choice: emulator)
-    monkeypatch.setattr("cronce.client.TRIES", 1)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_put_sends_the_file_as_it_is(api: ScriptedApi, tmp_path: Path) -> None:

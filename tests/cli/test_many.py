@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 
-from cronce.cli import connect
 from cronce.cli.main import run
 
 from .conftest import ScriptedApi
+
+pytestmark = pytest.mark.usefixtures("deployed")
 
 BACKFILL: dict[str, Any] = {
     "id": "night",
@@ -33,16 +31,6 @@ GROUP = {
     "changed_at": "2026-11-30T10:00:00Z",
     "changed_by": "me",
 }
-
-
-@pytest.fixture(autouse=True)
-def deployed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The scripted API stands for this folder's emulator."""
-    session = boto3.Session("AKID", "SECRET", region_name="eu-central-1")
-    emulator = SimpleNamespace(api_url=api.url, session=lambda: session)
-    monkeypatch.setattr(connect, "local_emulator", lambda choice: emulator)
-    monkeypatch.setattr("cronce.client.TRIES", 1)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_a_backfill_is_asked_for(api: ScriptedApi, capsys: Any) -> None:

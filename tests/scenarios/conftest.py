@@ -1,23 +1,10 @@
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from support.stage import Stage
+from support.stage import Stage, stages
 
-
-@pytest.fixture
-def stages() -> Iterator[Callable[..., Stage]]:
-    """Makes stages, and closes them."""
-    made: list[Stage] = []
-
-    def make(**choices: Any) -> Stage:
-        made.append(Stage(**choices))
-        return made[-1]
-
-    yield make
-    for stage in made:
-        stage.close()
+__all__ = ["stages"]
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ a test asks for: a process of one role may be killed right after the n-th write 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+
+import pytest
 
 from cronce import limits
 from cronce.control import Control
@@ -275,3 +277,17 @@ class _Target:
 
 def failing(call: Call) -> Answer:
     return retried("http_503", "no")
+
+
+@pytest.fixture
+def stages() -> Iterator[Callable[..., Stage]]:
+    """Makes stages, and closes them."""
+    made: list[Stage] = []
+
+    def make(**choices: Any) -> Stage:
+        made.append(Stage(**choices))
+        return made[-1]
+
+    yield make
+    for stage in made:
+        stage.close()
