@@ -51,6 +51,7 @@ class Hooks:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # many jobs call in the same second
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A caller that was killed hangs up; that is what some tests are about."""

@@ -96,6 +96,7 @@ class TargetServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # many jobs call in the same second
     target: TargetServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
