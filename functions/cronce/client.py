@@ -301,7 +301,7 @@ class Client(Views, Calendars, Many):
                     return ""
                 if status not in RETRIED or last:
                     raise ApiError(status, _parsed(text) or {"detail": text[:500]})
-                wait = answered
+                wait, unknown = answered, unknown or status == 503
             self.sleep(_pause(attempt, wait))
         raise AssertionError("unreachable: the last try returns or raises")
 

@@ -169,6 +169,14 @@ def test_a_delete_whose_answer_was_lost_finds_the_job_gone(
     assert len(api.requests) == 2
 
 
+def test_a_delete_that_was_not_all_done_finds_the_job_gone(
+    client: Client, api: ScriptedApi
+) -> None:
+    api.answer(503, {"title": "not available"}).answer(404, {"title": "gone"})
+    client.delete_job("a")
+    assert len(api.requests) == 2
+
+
 def test_a_delete_of_nothing_is_not_found(client: Client, api: ScriptedApi) -> None:
     api.answer(404, {"title": "no such job"})
     with pytest.raises(ApiError):
