@@ -145,6 +145,20 @@ def test_one_call_for_a_status_looks_at_so_much_and_no_more(
     assert pages[-1] == [runs[-1]]
 
 
+def test_it_looks_at_no_more_where_nothing_can_be_read(
+    table: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cronce.adapters.dynamodb_runs.KEYS", 10)
+    monkeypatch.setattr("cronce.adapters.dynamodb_runs.MOST_KEY_PAGES", 3)
+    runs = put_ended(table, 75, {0, 60})
+    for run in runs[:50]:
+        item = table.rows.get(job_pk("report"), run_sk(run.key))
+        assert item is not None
+        table.rows.put({**item, "v": 2})
+    pages = walk(table.store, 5, status="failed")
+    assert [len(page) for page in pages] == [0, 0, 1]
+
+
 def test_empty_page_with_a_key_goes_on(table: Engine) -> None:
     runs = put_runs(table, 5)
     key = {"pk": job_pk("report"), "sk": run_sk(runs[1].key)}

@@ -15,6 +15,7 @@ from cronce.adapters.items import (
     RUN_PREFIX,
     VERSION,
     job_pk,
+    run_key_of,
     run_sk,
 )
 from cronce.adapters.run_items import (
@@ -105,15 +106,15 @@ class RunRows:
             limit=KEYS if status else limit + 1,
         )
         runs: list[Run] = []
-        seen: Run | None = None
+        seen: Item | None = None
         for n, page in enumerate(pages):
-            if n == MOST_KEY_PAGES and seen is not None:
-                return Page(tuple(runs), write_cursor(seen.key))
+            if n >= MOST_KEY_PAGES and seen is not None:
+                return Page(tuple(runs), write_cursor(run_key_of(seen["pk"], seen["sk"])))
             read = [run for run in map(readable_run, page) if run is not None]
             runs += [run for run in read if status in (None, run.status)]
             if len(runs) > limit:
                 return Page(tuple(runs[:limit]), write_cursor(runs[limit - 1].key))
-            seen = read[-1] if read else seen
+            seen = page[-1] if page else seen
         return Page(tuple(runs), None)
 
     def trigger(self, key: RunKey, *, triggered_by: str, now: datetime) -> Result:
