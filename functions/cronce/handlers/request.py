@@ -16,13 +16,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from cronce.domain.errors import Fault, Invalid, NotJson, TooLarge
-from cronce.domain.identity import (
-    CLIENT_ID,
-    CLIENT_ID_FORM,
-    JOB_ID,
-    JOB_ID_FORM,
-)
-from cronce.handlers.fields import Fields
+from cronce.domain.identity import CLIENT_ID, CLIENT_ID_FORM, JOB_ID, JOB_ID_FORM
+from cronce.handlers.fields import Fields, one_of
 from cronce.jsontext import parse, plain
 from cronce.limits import BODY_BYTES
 from cronce.ports import Page
@@ -151,12 +146,7 @@ class Request:
     def word(self, name: str, words: Sequence[str]) -> str | None:
         """Raises Invalid."""
         value = self.query(name)
-        if value is None or value in words:
-            return value
-        accepted = ", ".join(words)
-        raise Invalid.one(
-            f"query:{name}", "unknown_value", f"{value!r:.40} is not accepted", accepted
-        )
+        return None if value is None else one_of(words)(value, f"query:{name}")
 
     def instant(self, name: str) -> datetime | None:
         """Raises Invalid."""
