@@ -69,7 +69,11 @@ class Cronce(Construct):
 
     def _check_alone(self) -> None:
         stack = Stack.of(self)
-        others = [c for c in stack.node.find_all() if isinstance(c, Cronce) and c is not self]
+        others = [
+            c
+            for c in stack.node.find_all()
+            if isinstance(c, Cronce) and c is not self and Stack.of(c).node.path == stack.node.path
+        ]
         if others:
             raise InvalidProps(
                 f"{self.node.path}: stack {stack.stack_name} holds {others[0].node.path} already; "

@@ -177,6 +177,20 @@ def test_one_for_each_stack(node: None) -> None:
     with pytest.raises(InvalidProps, match="jobs/Second: stack jobs holds jobs/Cronce already"):
         Cronce(stack, "Second")
     Cronce(cdk.Stack(app, "others"), "Cronce")
+    inner = cdk.Stack(stack, "inner")
+    Cronce(inner, "Cronce")
+    with pytest.raises(InvalidProps, match="holds jobs/inner/Cronce already"):
+        Cronce(inner, "Second")
+
+
+def test_a_stack_that_stands_inside_of_another_is_one_of_its_own(node: None) -> None:
+    import aws_cdk as cdk
+
+    from cronce_cdk import Cronce
+
+    stack = cdk.Stack(cdk.App(), "jobs")
+    Cronce(cdk.Stack(stack, "inner"), "Cronce")
+    Cronce(stack, "Cronce")
 
 
 def test_allow_and_grants_to_others(node: None) -> None:
