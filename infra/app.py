@@ -28,7 +28,9 @@ _NUMBERS = ("shards", "dispatchers", "max_concurrency")
 
 
 def choice(app: cdk.App, name: str) -> str:
-    return str(app.node.try_get_context(name) or os.environ.get(f"CRONCE_{name.upper()}") or "")
+    """Of the context, where an empty text is said too; else of the environment."""
+    said = app.node.try_get_context(name)
+    return str(os.environ.get(f"CRONCE_{name.upper()}", "") if said is None else said)
 
 
 def props_of(chosen: Mapping[str, str]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 DEFAULT_STACK = "cronce"
+# As `infra/app.py` describes its stack.
+DESCRIPTION = "cronce: a job scheduler"
 
 
 class DeploymentError(Exception):
@@ -81,7 +83,8 @@ def find(
 def choices_of(cloudformation: Any, stack: str) -> dict[str, str]:
     """What a stack of ``infra/app.py`` was deployed with, by name; {} where there is none yet.
 
-    cloudformation: boto3's client. Raises DeploymentError.
+    cloudformation: boto3's client. Raises DeploymentError, also for a stack that another app made:
+    deployed over, it would lose all that is in it.
     """
     try:
         template = cloudformation.get_template(StackName=stack, TemplateStage="Original")
@@ -91,9 +94,14 @@ def choices_of(cloudformation: Any, stack: str) -> dict[str, str]:
         raise DeploymentError(f"stack {stack!r}: {error}") from None
     except BotoCoreError as error:
         raise DeploymentError(f"stack {stack!r}: {str(error).rstrip('.')}") from None
-    body = template["TemplateBody"]
-    chosen: dict[str, str] = body.get("Metadata", {}).get("cronce", {}) if body else {}
-    return dict(chosen)
+    body = template.get("TemplateBody")
+    if not body:
+        return {}
+    if not isinstance(body, Mapping) or body.get("Description") != DESCRIPTION:
+        raise DeploymentError(
+            f"stack {stack!r} is of another app: deploy it with that one, or choose another name"
+        )
+    return dict(body.get("Metadata", {}).get("cronce", {}))
 
 
 def own_outputs(outputs: Mapping[str, str]) -> dict[str, str]:
