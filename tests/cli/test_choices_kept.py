@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,3 +81,20 @@ def test_the_app_describes_its_stack_so() -> None:
 def test_are_not_looked_for_at_an_endpoint_that_is_no_url(cronce: Callable[..., Done]) -> None:
     done = cronce("deploy", "--endpoint", "file:///etc", "--region", "eu-central-1")
     assert (done.code, done.err) == (1, "cronce: Invalid endpoint: file:///etc\n")
+
+
+def test_are_looked_for_in_the_region_that_the_environment_names(
+    cronce: Callable[..., Done],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        endpoint = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    done = cronce(
+        "deploy",
+        AWS_ENDPOINT_URL=endpoint,
+        AWS_REGION="eu-central-1",
+        AWS_ACCESS_KEY_ID="k",
+        AWS_SECRET_ACCESS_KEY="s",
+        AWS_MAX_ATTEMPTS="1",
+    )
+    assert done.code == 1
+    assert f'Could not connect to the endpoint URL: "{endpoint}/"' in done.err

@@ -164,11 +164,13 @@ def _running(choice: Choice) -> Emulator:
 
 
 def _say_to_tools(choice: Choice) -> None:
-    """The CDK command line and boto3 read the choice from AWS's own variables."""
+    """The CDK command line and boto3 read the choice from AWS's own variables, the Region each from
+    another one."""
+    region = choice.region or os.environ.get("AWS_REGION")
     said = {
         "AWS_PROFILE": choice.profile,
-        "AWS_REGION": choice.region,
-        "AWS_DEFAULT_REGION": choice.region,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
         "AWS_ENDPOINT_URL": choice.endpoint,
     }
     os.environ.update({name: text for name, text in said.items() if text})
