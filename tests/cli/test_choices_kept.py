@@ -13,6 +13,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from cronce.cli import local
 from cronce.cli.deployment import DESCRIPTION, DeploymentError, choices_of
 
 from .conftest import Done
@@ -76,6 +77,15 @@ def test_who_may_not_look_is_told(cloudformation: Any) -> None:
 
 def test_the_app_describes_its_stack_so() -> None:
     assert re.findall(r'description="(.*)"', APP.read_text()) == [DESCRIPTION]
+
+
+def test_what_is_said_anew_is_not_kept_be_it_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {**CHOSEN, "profile": "aws", "alarm_topic": "arn:x", "secrets": "arn:y"}
+    monkeypatch.setattr("cronce.cli.deployment.choices_of", lambda _client, _stack: before)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("CRONCE_ALARM_TOPIC", "")
+    monkeypatch.setenv("CRONCE_SHARDS", "64")
+    assert local._kept("jobs", {"allowed_targets"}) == {"secrets": "arn:y"}
 
 
 def test_are_not_looked_for_at_an_endpoint_that_is_no_url(cronce: Callable[..., Done]) -> None:

@@ -127,7 +127,7 @@ def _kept(stack: str, chosen: set[str]) -> dict[str, str]:
         before = choices_of(boto3.Session().client("cloudformation"), stack)
     except (DeploymentError, BotoCoreError, ValueError) as error:  # of an endpoint that is no URL
         raise CommandError(str(error)) from None
-    anew = chosen | {name for name in before if os.environ.get(f"CRONCE_{name.upper()}")}
+    anew = chosen | {name for name in before if f"CRONCE_{name.upper()}" in os.environ}
     return {name: text for name, text in before.items() if name not in anew | {"profile"}}
 
 
