@@ -165,10 +165,9 @@ def test_seconds_come_first_when_they_are_asked_for():
     ]  # fmt: skip
 
 
-def test_the_default_zone_is_the_callers():
-    assert read("0 9 * * *", default_timezone="Asia/Tokyo").timezone == "Asia/Tokyo"
-    document = {"cron": "0 9 * * *", "timezone": "UTC"}
-    assert read(document, default_timezone="Asia/Tokyo").timezone == "UTC"
+def test_the_zone_is_utc_unless_it_is_named():
+    assert read("0 9 * * *").timezone == "UTC"
+    assert read({"cron": "0 9 * * *", "timezone": "Asia/Tokyo"}).timezone == "Asia/Tokyo"
 
 
 def test_start_and_end_are_inclusive(at):

@@ -50,7 +50,6 @@ def parse_schedule(
     *,
     now: datetime,
     anchor: datetime | None = None,
-    default_timezone: str = "UTC",
     calendar: Calendar | None = None,
     holidays: Holidays | None = None,
 ) -> Schedule:
@@ -66,12 +65,12 @@ def parse_schedule(
     reader = _Reader(check_aware(now), calendar, holidays)
     if isinstance(doc, str):
         try:
-            return reader.schedule(unfold(doc), default_timezone, anchor)
+            return reader.schedule(unfold(doc), anchor)
         except Invalid as refused:
             raise Invalid([replace(fault, pointer="") for fault in refused.faults]) from None
     if not isinstance(doc, Mapping):
         raise Invalid.one("", "bad_schedule", "neither a string nor an object", ACCEPTED)
-    return reader.schedule(doc, default_timezone, anchor)
+    return reader.schedule(doc, anchor)
 
 
 def unfold(text: str) -> dict[str, str]:
@@ -90,10 +89,10 @@ class _Reader:
         self.now, self.named, self.resolve = now, calendar, holidays
         self.faults: list[Fault] = []
 
-    def schedule(self, doc: Mapping[str, Any], zone: str, anchor: datetime | None) -> Schedule:
+    def schedule(self, doc: Mapping[str, Any], anchor: datetime | None) -> Schedule:
         kind = self._kind(doc)
         doc = self._without_nulls(doc)
-        zone = self._try(check_zone, doc.get("timezone", zone), "/timezone") or "UTC"
+        zone = self._try(check_zone, doc.get("timezone", "UTC"), "/timezone") or "UTC"
         gap, overlap = self._dst(doc.get("dst"), kind)
         start, end = (self._bound(doc, name, zone) for name in ("start", "end"))
         if start and end and end < start:
