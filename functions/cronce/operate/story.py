@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from cronce.domain.backfill import backfill_of
 from cronce.domain.identity import RunKey
@@ -27,7 +27,6 @@ What = Literal[
     "ended",
     "log",
 ]
-WHATS: tuple[str, ...] = get_args(What)
 BY_API = "api"
 
 
