@@ -10,6 +10,7 @@ STAMP := $(VENV)/.installed
 LOCKS := core api dev emulator faults node audit
 SEEDS ?= 500
 FIRST ?= 1
+WORKERS ?= auto
 ARGS ?=
 
 .PHONY: help
@@ -48,8 +49,9 @@ down: venv ## stop the emulator; its state stays
 	@$(BIN)/cronce down
 
 .PHONY: test
-test: tools ## every test that needs no deployment
-	@$(BIN)/python -m pytest -m "not (e2e or faults or bench or browser or upgrade)" $(ARGS)
+test: tools ## every test that needs no deployment, a worker for each core (WORKERS=0: in one process)
+	@$(BIN)/python -m pytest -m "not (e2e or faults or bench or browser or upgrade)" \
+	  -n $(WORKERS) --dist loadfile $(ARGS)
 
 .PHONY: e2e
 e2e: tools ## deploy to an emulator of its own and test there

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from cronce.cli import toolchain
 
+# Ends its child when the one that started it ends, however it does: its input is closed then.
+KEEPER = """
+import select, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+while child.poll() is None and not select.select([0], [], [], 0.5)[0]:
+    pass
+child.kill()
+sys.exit(child.wait())
+"""
 CREDENTIALS = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
 
 
@@ -60,6 +70,7 @@ def running(java_command: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
         process = subprocess.Popen(
             [
+                *(sys.executable, "-c", KEEPER),
                 java_command,
                 f"-Djava.library.path={path.parent / 'DynamoDBLocal_lib'}",
                 "-Xmx512m",
@@ -69,7 +80,7 @@ def running(java_command: str) -> Iterator[str]:
             ],
             cwd=folder,
             env={**os.environ, "HOME": folder},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
         )
@@ -78,11 +89,7 @@ def running(java_command: str) -> Iterator[str]:
             _await(endpoint, process, Path(folder) / "log")
             yield endpoint
         finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-            process.kill()
-            process.wait()
+            process.communicate(timeout=30)
 
 
 @pytest.fixture(scope="session")
