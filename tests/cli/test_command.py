@@ -203,7 +203,15 @@ def test_edit_without_a_change_sends_nothing(api: ScriptedApi, editor: Any) -> N
     assert len(api.requests) == 1
 
 
-@pytest.mark.parametrize(("line", "code"), [("d = '{'", 2), ("sys.exit(3)", 1)])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("d = '{'", 2),
+        ("sys.exit(3)", 1),
+        ("p.unlink(); sys.exit(0)", 1),
+        ('p.write_bytes(b\'{"a": "\\xff"}\'); sys.exit(0)', 2),
+    ],
+)
 def test_edit_that_went_wrong(api: ScriptedApi, editor: Any, line: str, code: int) -> None:
     editor(line)
     api.answer(200, JOB)

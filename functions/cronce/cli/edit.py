@@ -54,13 +54,14 @@ def _left_in(draft: Path, before: str) -> str:
         raise CommandError(f"{editor} ended with {code}; nothing was changed")
     if not _changed(draft, before):
         raise CommandError("nothing was changed")
-    after = draft.read_text(encoding="utf-8")
     try:
+        after = draft.read_text(encoding="utf-8")
         verbatim.loads(after)
-    except ValueError as error:
+    except ValueError as error:  # of the encoding, too
         raise CommandError(f"not JSON: {error}", USAGE) from None
     return after
 
 
 def _changed(draft: Path, before: str) -> bool:
-    return draft.read_bytes().strip() != before.encode().strip()
+    """A draft that the editor took away is no change."""
+    return draft.is_file() and draft.read_bytes().strip() != before.encode().strip()
