@@ -33,7 +33,11 @@ def record(
 
     Done again after a crash in the middle it comes to the same. Raises Unavailable.
     """
-    for part in _parts(schedule, missed, _begun(ports, job_id, uid, missed)):
+    begun = list(_begun(ports, job_id, uid, missed))
+    # What a crash between the two writes of taking out has left would be counted twice from here.
+    for key in begun:
+        _take_out(ports, key, schedule, now)
+    for part in _parts(schedule, missed, begun):
         _put(ports, job_id, uid, part, now)
     for _ in range(MOST_PASSES):
         covered = [key for key in _begun(ports, job_id, uid, missed) if _is_counted(ports, key)]
@@ -101,11 +105,17 @@ def _take_out(ports: Ports, key: RunKey, schedule: Schedule, now: datetime) -> N
         if m is None:
             return
         tail = _after(schedule, m, key.scheduled_for)
-        if tail is not None:
+        if tail is not None and not _reaches(ports, key, tail):
             _put(ports, key.job_id, key.uid, tail, now)
         nothing = replace(m, last=m.first - seconds(1), count=0)
         head = _before(schedule, m, key.scheduled_for) or nothing
         _put(ports, key.job_id, key.uid, head, now)
+
+
+def _reaches(ports: Ports, key: RunKey, tail: Missed) -> bool:
+    """Whether a row that begins where the tail does goes as far or further; it is not cut short."""
+    found = ports.store.find_missed(replace(key, scheduled_for=tail.first))
+    return found is not None and found.first == tail.first and found.last >= tail.last
 
 
 def _put(ports: Ports, job_id: str, uid: str, missed: Missed, now: datetime) -> None:
