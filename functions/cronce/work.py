@@ -55,13 +55,12 @@ def work_batch(w: Worker, deliveries: Sequence[Delivery]) -> BatchReport:
     _hide(w, deliveries, w.settings.lease)
     steps = w.ports.threads.each(lambda d: _guarded(w, d, report), deliveries)
     expired = [(n, step) for n, step in enumerate(steps) if isinstance(step, TakeOver)]
-    for n, _ in expired[1:]:
-        _hide(w, [deliveries[n]], 0)
-        steps[n] = Back()
+    if others := [deliveries[n] for n, _ in expired[1:]]:
+        _hide(w, others, 0)
     for n, first in expired[:1]:
         steps[n] = _guarded(w, deliveries[n], report, first)
     for delivery, step in zip(deliveries, steps, strict=True):
-        if isinstance(step, Back):
+        if not isinstance(step, Done):
             report.returned.append(delivery.message_id)
     return report
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 from typer.testing import CliRunner
 
-from cronce.cli import connect
 from cronce.cli.main import app, run
 
 from .conftest import HANG_UP, ScriptedApi
@@ -73,12 +70,8 @@ REFUSED: dict[str, tuple[int, Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def deployed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    session = boto3.Session("AKID", "SECRET", region_name="eu-central-1")
-    emulator = SimpleNamespace(api_url=api.url, session=lambda: session)
-    monkeypatch.setattr(connect, "local_emulator", lambda choice: emulator)
-    monkeypatch.setattr("cronce.client.TRIES", 1)
-    monkeypatch.chdir(tmp_path)
+def files(deployed: None) -> None:
+    """What the commands that read a file find in the folder."""
     Path("job.json").write_text('{"schedule": "* * * * *"}')
     Path("jobs.jsonl").write_text('{"id": "a", "job": {}, "paused": ""}\n')
 
